@@ -56,6 +56,7 @@ from mm_eval.values.reasoning.recorded import Reading
 from mm_eval.write_run import (
     further_problems,
     is_incomplete,
+    leave_without_page,
     notes_of,
     problems_of,
     run_facts,
@@ -478,6 +479,8 @@ def _score_and_write(
     with_room(folder, lambda: folder.write("results.json", text))
     writes_page = opened.request.report and not outcome.interrupted
     left, is_whole = write_page(opened, folder, recorded, results, progress) if writes_page else ([], True)
+    if outcome.interrupted and outcome.all_requested:
+        leave_without_page(folder)
     further = further_problems(opened, scores, outcome)
     said = [note] if (note := versions(results.run.answered_by)) else []
     report = Report(

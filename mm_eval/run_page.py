@@ -14,6 +14,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlencode
 
 from mm_eval.config.tools import PYTHON
 from mm_eval.engine.folder import RunFolder
@@ -33,7 +34,6 @@ from mm_eval.scoring.metrics.paired import estimate
 from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import real_path
-from mm_eval.values.safe import href
 from mm_eval.values.types import Fields, JsonObject, Options
 from mm_eval.values.words import listed
 
@@ -107,12 +107,28 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
     return RunFolder(run.folder).write_lines("report.html", lines)
 
 
+def write_missing_reports(runs: Sequence[RecordedRun]) -> None:
+    """Writes the pages of runs that have none, such as one that was interrupted: the page of their release links to them.
+
+    None where the run was made without a page, or its folder can't be written.
+    """
+    for run in runs:
+        if run.request.get("report") is not False and not (run.folder / "report.html").exists():
+            with suppress(OSError, MMEvalError):
+                write_report(run)
+
+
 def _of_release(run: RecordedRun) -> JsonObject:
-    """The links to the page of the release that a run belongs to, and to the pages of its other models."""
+    """The links to the page of the release that a run belongs to, and through it to its other models.
+
+    Whether those have a page is known when the release has ended, and its page leads on to them.
+    """
     folder = real_path(run.folder)
     if folder.name not in (models := read_release_order(folder.parent)):
         return {}
-    others = {name: f"../{href(Path(own))}/report.html" for own, name in models.items() if own != folder.name}
+    others = {
+        name: f"../{RELEASE_PAGE}#?{urlencode({'to': name})}" for own, name in models.items() if own != folder.name
+    }
     return links_of_release(f"../{RELEASE_PAGE}", others)
 
 

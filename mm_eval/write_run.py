@@ -110,11 +110,16 @@ def write_page(
         return [f"report: {write_report(run)}"], True
     except Exception as error:  # pictures are foreign bytes, and no failure here may cost the results
         what = str(error) if isinstance(error, (OSError, MMEvalError)) else kind_and_text(error)
-        with suppress(OSError):
-            (folder.path / "report.html").unlink(missing_ok=True)
-        with suppress(OSError, MMEvalError), Media(folder.path):
-            pass  # what the page did not come to: the thumbnails of the requests are put in place
+        leave_without_page(folder)
         return [f"no report.html could be written: {what}"], False
+
+
+def leave_without_page(folder: RunFolder) -> None:
+    """Removes the page of an earlier launch, which shows other numbers. Thumbnails of the requests are kept for a later page."""
+    with suppress(OSError):
+        (folder.path / "report.html").unlink(missing_ok=True)
+    with suppress(OSError, MMEvalError), Media(folder.path):
+        pass  # puts them in place
 
 
 def _pictured(opened: OpenedTasks) -> list[str]:

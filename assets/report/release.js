@@ -15,6 +15,15 @@ const AVERAGE = "Average";
 // ?embed: the table alone, for the frame of another page
 const embedded = new URLSearchParams(location.search).has("embed");
 
+// A page of one model leads to another's through this one (#?to=NAME&at=#mme/7), which says so where that has none
+function leadOn() {
+  const asked = new URLSearchParams(location.hash.replace(/^#\??/, "")), name = asked.get("to");
+  if (name === null) return;
+  const model = about.columns.find((column) => column.name === name);
+  if (model?.page) return location.replace(`${model.page}${asked.get("at") ?? ""}`);
+  byId("top").append(make("p", { class: "banner", id: "no-page" }, `There is no page with the samples of ${name}${model?.hole ? `: ${model.hole}` : ""}.`));
+}
+
 function head() {
   const top = byId("top"), measured = about.benchmarks;
   document.body.classList.toggle("embed", embedded);
@@ -60,17 +69,19 @@ function interval(row, cell) {
   if (row.ends) line.append(track({ value: cell.v, interval: cell.at }, ...row.ends));
   return line;
 }
+// What a cell shows, as a link to the samples behind it where there is a page
+const linked = (cell, ...inside) => make(cell.link ? "a" : "div", cell.link ? { href: cell.link, target: embedded ? "_blank" : null, rel: embedded ? "noopener" : null } : {}, ...inside);
 function cellOf(row, cells, place, of) {
   const cell = cells[place], model = about.columns[place];
   if (!cell) return make("td", { class: "none", title: model.hole || "not measured" }, "–");
-  if (cell.lacking) return make("td", { class: "none lacking", title: `${model.name}, ${of}: ${cell.lacking}, ${cell.part} documents answered` }, cell.lacking, make("span", { class: "mark" }, " ⚠"), make("small", {}, cell.part));
+  if (cell.lacking) return make("td", { class: "none lacking", title: `${model.name}, ${of}: ${cell.lacking}, ${cell.part} documents answered` }, linked(cell, cell.lacking, make("span", { class: "mark" }, " ⚠"), make("small", {}, cell.part)));
   const kinds = [cell.best ? "best" : "", cell.apart ? "apart" : "", cell.ours ? "" : "reported"].filter(Boolean).join(" ");
   const said = [`${model.name}, ${of}: ${asText(row, cell.v)}`];
   if (cell.at) said.push(`95% interval ${asText(row, cell.at[0])} to ${asText(row, cell.at[1])}`);
   if (cell.rank) said.push(`rank ${cell.rank}`);
   said.push(cell.apart || "", cell.own || "", cell.flaw || "", cell.ours ? "" : "as reported, not measured by us", cell.protocol ? `under the protocol ${cell.protocol}` : "");
   const td = make("td", { class: kinds, style: shade(cells, cell), title: said.filter(Boolean).join("\n") });
-  const shown = make(cell.link ? "a" : "div", cell.link ? { href: cell.link, target: embedded ? "_blank" : null, rel: embedded ? "noopener" : null } : {});
+  const shown = linked(cell);
   shown.append(cell.rank ? make("span", { class: "rank" }, `#${cell.rank}`) : "", make("span", { class: "value" }, asText(row, cell.v)));
   if (cell.flaw) shown.append(make("span", { class: "mark", "aria-label": cell.flaw }, " ⚠"));
   if (cell.own) shown.append(make("span", { class: "mark", "aria-label": cell.own }, " ¶"));
@@ -286,6 +297,7 @@ function fromAddress() {
 // Each click has an address of its own, so that the browser's Back undoes it; letters of a search have one together
 function refresh(event) { table(); drawCharts(); keepState(event?.type !== "input"); }
 head();
+leadOn();
 byId("options").open = innerWidth > 760 && !embedded;
 charts();
 offerOrders();

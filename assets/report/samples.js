@@ -23,6 +23,8 @@ const turnsOf = (row) => row.n ? `turns: ${Math.max(...row.n.map((turns) => turn
 const answerText = (row) => row.a.map((answer) => typeof answer === "string" ? answer : JSON.stringify(answer)).join(" | ");
 const modelOf = (row) => row.m === undefined ? "" : about.models[row.m];
 const addressOf = (task, doc) => `#${encodeURIComponent(task).replace(/%3A/g, ":").replace(/%40/g, "@")}/${doc}`;
+// The same sample of another model: on its own page, or through the page of the release, which knows whether there is one
+const sameSample = (one, row) => one.link.includes("#?") ? `${one.link}&${new URLSearchParams({ at: addressOf(row.t, row.d) })}` : `${one.link}${addressOf(row.t, row.d)}`;
 const address = (row) => about.models?.length > 1 ? `#${encodeURIComponent(modelOf(row))}/${addressOf(row.t, row.d).slice(1)}` : addressOf(row.t, row.d);
 // The options of a question: log-likelihood tasks state them; else the lines of the prompt that begin with a letter, after the last A
 function optionsOf(row) {
@@ -181,7 +183,7 @@ function show(index, keepAddress, click) {
   back.addEventListener("click", () => land(byId("samples")));
   copy.addEventListener("click", () => navigator.clipboard?.writeText(location.href).then(() => { copy.textContent = "Copied"; }, () => {}));
   const parts = [make("div", { class: "head" }, make("h3", {}, `${row.t}, doc ${row.d}${row.c.length ? ` (${categoriesOf(row).join(", ")})` : ""}`), make("span", {}, label(row), " ", copy, " ", markdown, " ", back))];
-  if (about.siblings?.length) parts.push(make("p", { class: "hint", id: "siblings" }, "The same sample of: ", ...about.siblings.flatMap((one, place) => [place ? ", " : "", make("a", { href: `${one.link}${addressOf(row.t, row.d)}` }, one.name)])));
+  if (about.siblings?.length) parts.push(make("p", { class: "hint", id: "siblings" }, "The same sample of: ", ...about.siblings.flatMap((one, place) => [place ? ", " : "", make("a", { href: sameSample(one, row) }, one.name)])));
   if (row.images) {
     const box = make("div", { class: "pictures" });
     const of = turnsOfPictures(row);

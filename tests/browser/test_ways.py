@@ -23,12 +23,18 @@ def folder(base: Path, perfect: Path, worse: Path) -> Path:
     runs = []
     for name, run in (("good", perfect), ("bad one", worse)):
         shutil.copytree(run, folder / name)
-        runs.append(RecordedRun.read(folder / name, name))
-    write_release_order(folder, {"good": "Good", "bad one": "Bad"})
+        runs.append(RecordedRun.read(folder / name, {"good": "Good", "bad one": "Bad"}[name]))
+    write_release_order(folder, {"good": "Good", "bad one": "Bad", "lost": "Lost"})
     for run in runs:
         write_report(run)
     write_release_page(folder / "release.html", release_table(runs))
     return folder
+
+
+def until(page, holds) -> None:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    WebDriverWait(page, 20).until(lambda _: holds())
 
 
 def back(page):
@@ -36,13 +42,11 @@ def back(page):
 
     Not the driver's `back`: like the browser's button, it skips entries that no person's click made.
     """
-    from selenium.webdriver.support.ui import WebDriverWait
-
     before = page.current_url
     page.execute_script("history.back()")
-    WebDriverWait(page, 20).until(lambda _: page.current_url != before)
+    until(page, lambda: page.current_url != before)
     settled = "return document.readyState === 'complete' && document.documentElement.dataset.ready !== undefined"
-    WebDriverWait(page, 20).until(lambda _: page.execute_script(settled))
+    until(page, lambda: page.execute_script(settled))
     page.execute_async_script("const done = arguments[0]; requestAnimationFrame(() => setTimeout(done, 0));")
     return page
 
@@ -58,9 +62,13 @@ def test_a_run_leads_back_to_its_release_and_on_to_the_same_sample_of_another_mo
     page.execute_script("show(7, false, true)")
     assert "mme, doc 7" in detail(page) and hash_of(page) == "#mme/7"
     page.find_element("link text", "Bad").click()
-    assert page.current_url.endswith("/bad%20one/report.html#mme/7") and "mme, doc 7" in wait_for(page, "mme, doc 7")
+    until(page, lambda: page.current_url.endswith("/bad%20one/report.html#mme/7"))
+    assert "mme, doc 7" in wait_for(page, "mme, doc 7")
     back(page)
     assert page.current_url.endswith("/good/report.html#mme/7") and "mme, doc 7" in wait_for(page, "mme, doc 7")
+    page.find_element("link text", "Lost").click()
+    assert page.find_element("id", "no-page").text == "There is no page with the samples of Lost."
+    back(page)
     page.find_element("link text", "← Release").click()
     assert page.current_url.endswith("/release.html")
 

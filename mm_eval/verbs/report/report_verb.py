@@ -83,7 +83,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def main(args: argparse.Namespace) -> int:
     from mm_eval.results.recorded import RecordedRun
-    from mm_eval.run_page import write_report
+    from mm_eval.run_page import write_missing_reports, write_report
     from mm_eval.verbs.report.release import text as release
     from mm_eval.verbs.report.release.numbers import check_models_of, read_reference, release_table
 
@@ -152,6 +152,7 @@ def main(args: argparse.Namespace) -> int:
     if args.format == "html":
         from mm_eval.verbs.report.release.page import write_release_page
 
+        write_missing_reports(runs)
         page = Path(args.output or "release.html")
         with writing("the page", str(page)):
             write_release_page(page, table())

@@ -121,6 +121,8 @@ def release_table(
     table = ReleaseTable()
     runs = told_apart(runs)
     columns = [(_add_run(table, run), run) for run in runs]
+    for column, run in columns:
+        table.runs.setdefault(column, []).append(run)
     if any(run.results.run.sample for run in runs):
         table.notes.append("Sample data, not the benchmarks. Do not publish these numbers.")
     parts: dict[str, dict[str, None]] = {}

@@ -105,6 +105,7 @@ def about(table: ReleaseTable, pages: Mapping[Path, str], comparison: str | None
                 ),
                 "facts": _facts(name, runs),
                 "hole": _hole(table, name),
+                "page": pages.get(runs[name][0].folder) if len(runs[name]) == 1 else None,
             }
             for name in table.columns
         ],
@@ -201,7 +202,7 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
         "scale": _size(numbers),
         "ends": table.scale(row),
         "chance": _chance(table, row),
-        "cells": _with_gains(table, row, _with_coverage(table, row, _cells(table.columns, numbers, pages))),
+        "cells": _with_gains(table, row, _with_coverage(table, row, _cells(table.columns, numbers, pages), pages)),
         "difference": _difference(table.difference(row)),
         "parts": [
             *(
@@ -233,7 +234,7 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
 
 
 def _with_coverage(
-    table: ReleaseTable, row: tuple[str, str], cells: list[dict[str, Any] | None]
+    table: ReleaseTable, row: tuple[str, str], cells: list[dict[str, Any] | None], pages: Mapping[Path, str]
 ) -> list[dict[str, Any] | None]:
     """The cells of a row with the part of the documents that each is of, and with the reason where there is no number."""
     found: list[dict[str, Any] | None] = []
@@ -241,7 +242,15 @@ def _with_coverage(
         if cell is not None:
             found.append({**cell, "part": part} if (part := table.part(row, column)) else cell)
         elif (lacking := table.lacking(row, column)) is not None:
-            found.append({"lacking": lacking.said, "part": f"{lacking.answered:,} of {lacking.documents:,}"})
+            part = f"{lacking.answered:,} of {lacking.documents:,}"
+            links = (
+                link
+                for run in table.runs.get(column, ())
+                for name, own in run.results.rows.items()
+                if own.alias == row[0] and (link := _samples(name, run, pages).get("link"))
+            )
+            link = next(links, None)
+            found.append({"lacking": lacking.said, "part": part, **({"link": link} if link else {})})
         else:
             found.append(None)
     return found
@@ -327,7 +336,7 @@ def _of_run(
     seconds = about.answering.get("seconds")
     tokens = sum(about.usage.get(name, 0) for name in ("prompt_tokens", "completion_tokens"))
     return {
-        **_samples(found, run, pages, category),
+        **_samples(found.name, run, pages, category),
         "tokens": round(tokens / docs, 2) if tokens and docs else None,
         "seconds": round(seconds / docs, 5) if docs and seconds else None,
         "dollars": about.cost.get("dollars"),
@@ -347,26 +356,21 @@ def _pages(table: ReleaseTable, folder: Path) -> dict[Path, str]:
 
 
 def _samples(
-    found: ReleaseNumber, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None
+    name: str, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None = None
 ) -> dict[str, str]:
-    """A link to the samples on the run's own page, where there is one, else the path of the folder."""
+    """A link to the samples of a task or group on the run's own page, where there is one, else the path of the folder."""
     if run.folder not in pages:
         return {"where": str(run.folder)}
-    stated = {"task": found.name} if found.name in run.spec["tasks"] else {}
+    stated = {"task": name} if name in run.spec["tasks"] else {}
     if category is not None:
-        levels = run.results.categories.get(found.name, {})
+        levels = run.results.categories.get(name, {})
         stated["category"] = ": ".join(category) if len(levels) > 1 else category[1]  # as the page's filter names it
     return {"link": pages[run.folder] + (f"#?{urlencode(stated)}" if stated else "")}
 
 
 def _runs(table: ReleaseTable) -> dict[str, list[RecordedRun]]:
     """The runs of each column."""
-    found: dict[str, dict[int, RecordedRun]] = {name: {} for name in table.columns}
-    for numbers in table.rows.values():
-        for name, number in numbers.items():
-            if number.run is not None:
-                found[name][id(number.run)] = number.run
-    return {name: list(runs.values()) for name, runs in found.items()}
+    return {name: table.runs.get(name, []) for name in table.columns}
 
 
 def _facts(name: str, runs: Mapping[str, Sequence[RecordedRun]]) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mm_eval.cli.say import say, say_report
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.run_files import real_path
 from mm_eval.values.safe import in_line
 
@@ -29,6 +29,7 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
 
     from mm_eval.check_runs import check_models
     from mm_eval.results.release_order import RELEASE_PAGE
+    from mm_eval.run_page import write_missing_reports
     from mm_eval.scoring.run_results import INTERRUPTED
     from mm_eval.verbs.report.release.numbers import release_table
     from mm_eval.verbs.report.release.outcomes import Outcomes
@@ -52,12 +53,16 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     links = linked(requests, parallel)
     requests = links.requests
     sizes = check_models(requests)
-    _write_order(release.runs)
+    parent = _write_order(release.runs)
+    if parent is not None and not (parent / RELEASE_PAGE).exists():
+        table = release_table([], holes=dict.fromkeys(release.runs, "it has not run yet"), order=list(release.runs))
+        with suppress(OSError, MMEvalError):  # the pages of the first models lead to it before all have ended
+            write_release_page(parent / RELEASE_PAGE, table)
     found = Outcomes([links.ended])
     run = _side_by_side if parallel > 1 else _in_turn
     run(requests, parallel, found, sizes)
     if found.exit_code == INTERRUPTED:
-        found.leave_out(requests, "it was not run: the release was interrupted before it")
+        found.leave_out(requests, "it was not run, because the release was interrupted before it")
     for name, request in release.runs.items():
         if name not in requests:
             found.add_recorded(name, request)
@@ -69,13 +74,18 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
         plain = args.format == "text" and sys.stdout.isatty()  # elsewhere it goes into a file or another program
         say_report("\n" + (as_text if plain else as_markdown)(table, intervals=True, categories=categories))
         if found.runs:
-            folder = Path(os.path.commonpath([real_path(run.folder).parent for run in found.runs]))
-            say(f"page: {write_release_page(folder / RELEASE_PAGE, table)}")
+            parent = Path(os.path.commonpath([real_path(run.folder).parent for run in found.runs]))
+            write_missing_reports(found.runs)
+        if parent is not None:
+            say(f"page: {write_release_page(parent / RELEASE_PAGE, table)}")
     return found.exit_code
 
 
-def _write_order(runs: Mapping[str, RunRequest]) -> None:
-    """Writes the order of the models beside their folders, for the pages of the runs. A full disk is theirs to report."""
+def _write_order(runs: Mapping[str, RunRequest]) -> Path | None:
+    """Writes the order of the models beside their folders, for the pages of the runs. A full disk is theirs to report.
+
+    Returns the folder, None where the models have no folder in common.
+    """
     from mm_eval.results.release_order import write_release_order
 
     folders = {Path(str(request.output_path)): name for name, request in runs.items()}
@@ -84,6 +94,7 @@ def _write_order(runs: Mapping[str, RunRequest]) -> None:
         with suppress(OSError):
             parent.mkdir(parents=True, exist_ok=True)
             write_release_order(parent, {folder.name: name for folder, name in folders.items()})
+    return parent
 
 
 def _in_turn(requests: Mapping[str, RunRequest], parallel: int, found: Outcomes, sizes: Mapping[str, int]) -> None:

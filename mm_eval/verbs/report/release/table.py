@@ -106,6 +106,8 @@ class ReleaseDifference:
 class ReleaseTable:
     """rows: (benchmark, metric) to numbers by column. columns: models in order, ours first. title: above it. notes: below it.
 
+    runs: of each column of ours, also those without a number.
+
     covered: {benchmark: how much of it each model answered, by column}.
     categories: of a row, (level, category) to numbers by column. better: of a row, whether
     higher is better; None for a row without a direction, which has no ranks.
@@ -132,6 +134,7 @@ class ReleaseTable:
     told_apart: dict[tuple[str, str], set[frozenset[str]]] = field(default_factory=dict)
     differences: dict[tuple[str, str], list[ReleaseDifference]] = field(default_factory=dict)
     comparisons: int = 0
+    runs: dict[str, list[RecordedRun]] = field(default_factory=dict)
     average: dict[str, ReleaseNumber] = field(default_factory=dict)
     average_difference: ReleaseDifference | None = None
     sentence: str = ""
