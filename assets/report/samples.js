@@ -222,20 +222,20 @@ function show(index, keepAddress, click) {
   }
   fact("gold", goldOf(row));
   if (row.z?.length > 2) fact("tokens", `${row.z[2] ? `${row.z[2].toLocaleString("en")} in the prompt, ` : ""}${row.z[1].toLocaleString("en")} in the answer`);
-  if (row.z?.[3]) fact("answered", new Date(1000 * row.z[3]).toISOString().replace("T", " ").slice(0, 19) + " UTC");
+  if (row.z?.[3]) fact("answered", new Date(1000 * row.z[3]).toISOString().replace("T", " ").slice(0, 19) + " UTC" + (row.z[4] ? `, after ${row.z[4]} s` : ""));
   for (const [name, value] of Object.entries(row.v)) fact(name.replace(/,none$/, ""), typeof value === "object" ? JSON.stringify(value) : String(value));
   detail.replaceChildren(...parts, make("h4", {}, "Extraction and score"), facts);
   detail.scrollTop = 0;
 }
 // What a sample can be sorted and filtered by; undefined where it has none
 const VALUES = {
-  length: (row) => row.z?.[0], tokens: (row) => row.z?.[1] ?? undefined, prompt: (row) => row.z?.[2], time: (row) => row.z?.[3], doc: (row) => row.d,
+  length: (row) => row.z?.[0], tokens: (row) => row.z?.[1] ?? undefined, prompt: (row) => row.z?.[2], time: (row) => row.z?.[3], seconds: (row) => row.z?.[4] || undefined, doc: (row) => row.d,
   score: (row) => row.ok !== undefined ? Number(row.ok) : Object.values(row.v).find((value) => typeof value === "number"),
 };
 const COMPARED = { "<": (a, b) => a < b, "<=": (a, b) => a <= b, "=": (a, b) => a === b, ">=": (a, b) => a >= b, ">": (a, b) => a > b };
 // The words of a search and its conditions, such as tokens>50
 function searched() {
-  const conditions = [], words = byId("f-text").value.replace(/(^|\s)(length|tokens|prompt|score|doc)\s*(<=|>=|<|>|=)\s*(-?\d+(?:\.\d+)?)(?=\s|$)/gi, (_, before, name, sign, number) => { conditions.push((row) => { const value = VALUES[name.toLowerCase()](row); return value !== undefined && COMPARED[sign](value, Number(number)); }); return before; }).trim();
+  const conditions = [], words = byId("f-text").value.replace(/(^|\s)(length|tokens|prompt|seconds|score|doc)\s*(<=|>=|<|>|=)\s*(-?\d+(?:\.\d+)?)(?=\s|$)/gi, (_, before, name, sign, number) => { conditions.push((row) => { const value = VALUES[name.toLowerCase()](row); return value !== undefined && COMPARED[sign](value, Number(number)); }); return before; }).trim();
   return { words, conditions };
 }
 // Sorted by a value; samples without it come last, equal ones stay as recorded
@@ -248,7 +248,7 @@ function sorted(found) {
 }
 // The samples that are shown, as a file: a line for each
 function exported(kind) {
-  const lines = shown.map((row) => ({ ...(about.models?.length > 1 ? { model: modelOf(row) } : {}), task: row.t, doc: row.d, result: state(row)[0], categories: categoriesOf(row), prompt: row.p, gold: row.g, answers: row.a, extracted: row.x, scores: row.v, length: row.z?.[0] ?? null, tokens: row.z?.[1] ?? null, ...(row.e ? { error: row.e } : {}) }));
+  const lines = shown.map((row) => ({ ...(about.models?.length > 1 ? { model: modelOf(row) } : {}), task: row.t, doc: row.d, result: state(row)[0], categories: categoriesOf(row), prompt: row.p, gold: row.g, answers: row.a, extracted: row.x, scores: row.v, length: row.z?.[0] ?? null, tokens: row.z?.[1] ?? null, seconds: row.z?.[4] || null, ...(row.e ? { error: row.e } : {}) }));
   if (kind === "jsonl") return lines.map((line) => `${JSON.stringify(line)}\n`).join("");
   const names = [...new Set(lines.flatMap((line) => Object.keys(line)))];
   const cell = (value) => { const text = value === null || value === undefined ? "" : typeof value === "string" ? value : JSON.stringify(value); return `"${(typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text).replace(/"/g, '""')}"`; }; // no text starts a formula

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from numbers import Real
+from time import monotonic
 from typing import Any
 
 from mm_eval.engine.cache import KnownAnswers
@@ -62,8 +63,8 @@ class Asker:
     keep: Callable[[Fields], None] = lambda findings: None
     settled: Callable[[str], None] = lambda task: None
     _kept: Mapping[str, object] = field(default_factory=dict)
-    _in_flight: dict[int, tuple[str, list[Instance], ChoicesOfDoc | None]] = field(default_factory=dict)
-    """id(instance) of each request: its key, the instances whose slots its answer fills, itself first, and its doc."""
+    _in_flight: dict[int, tuple[str, list[Instance], ChoicesOfDoc | None, float]] = field(default_factory=dict)
+    """id(instance) of each request: its key, the instances whose slots its answer fills, itself first, its doc, and its time."""
     _by_key: dict[str, list[Instance]] = field(default_factory=dict)
     """The same lists by key, where the model lets equal questions share an answer."""
     _turns: NextTurns = field(default_factory=NextTurns)
@@ -125,7 +126,7 @@ class Asker:
                         self._receive(given[0], given[1])
                 finally:  # an error, or a run that was stopped, may come within a doc
                     self._held.write()
-                for _, filled, _ in list(self._in_flight.values()):
+                for _, filled, _, _ in list(self._in_flight.values()):
                     if not self.halted:
                         none = ModelError(f"{name} gave no answer to this request.", hint=self._see())
                         self._receive(filled[0], none)
@@ -185,7 +186,7 @@ class Asker:
                     key, shared = self._keys.of(instance), shares(self.model, instance)
                     if not self._has_answer(key, instance, shared):
                         filled = [instance]
-                        self._in_flight[id(instance)] = key, filled, doc
+                        self._in_flight[id(instance)] = key, filled, doc, monotonic()
                         if shared:
                             self._by_key[key] = filled
                         self.outcome.requested += 1
@@ -254,7 +255,7 @@ class Asker:
         """Records what the model gave for an instance."""
         if (asked := self._in_flight.pop(id(instance), None)) is None:
             raise self._not_asked((instance, answer))
-        key, instances, doc = asked
+        key, instances, doc, since = asked
         self._by_key.pop(key, None)
         if not isinstance(answer, (Answer, MMEvalError)):
             what = (
@@ -277,7 +278,7 @@ class Asker:
             self._fail(instances, key, answer)
             self._held.settle(doc)
         else:
-            self.cache.put(self._record(key, instances, answer, doc), instance)
+            self.cache.put(self._record(key, instances, answer, doc, monotonic() - since), instance)
 
     def _not_asked(self, given: object) -> ModelError:
         """The error of an adapter that gave something else than a request and its answer, such as the answers alone in a list."""
@@ -318,10 +319,17 @@ class Asker:
         self._record(key, instances, Answer(None, attempts=error.attempts, error=error))
         self._check_limits()
 
-    def _record(self, key: str, instances: list[Instance], answer: Answer, doc: ChoicesOfDoc | None = None) -> Answer:
+    def _record(
+        self,
+        key: str,
+        instances: list[Instance],
+        answer: Answer,
+        doc: ChoicesOfDoc | None = None,
+        seconds: float = 0.0,
+    ) -> Answer:
         """Writes an answer or a failure to the journal, for the slots of the instances. Returns it complete.
 
-        doc: an answer to one of its choices is held for a moment (`HeldAnswers`).
+        doc: an answer to one of its choices is held for a moment (`HeldAnswers`). seconds: that the answer took.
         """
         first, slots = instances[0], [instance.slot for instance in instances]
         output, images = answer.output, first.image_digests
@@ -338,6 +346,7 @@ class Asker:
             turn_shown=first.turn_shown,
             messages=first.messages,
             at=0.0 if first.messages is None else self._at(first),
+            seconds=round(seconds, 3),
         )
         failed = answer.error is not None
         whole = 0 if failed else sum([instance.then is None for instance in instances])  # conversations have an end

@@ -31,7 +31,7 @@ VERSION = 2
 FIRST = 1
 """The form of all other records."""
 _CRC_LENGTH = len(',"crc":"00000000"}')
-IN_COMMON = ("images", "turn_pictures", "videos", "sounds", "turn_shown", "attempts", "t")
+IN_COMMON = ("images", "turn_pictures", "videos", "sounds", "turn_shown", "attempts", "t", "seconds")
 """The entries of an `answers` record that each of its answers has."""
 NO_USAGE: Mapping[str, int] = {}
 
@@ -54,6 +54,8 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, object]:
     if answer.messages is not None:
         record["messages"] = list(answer.messages)
     record["attempts"], record["t"] = answer.attempts, answer.at or now()
+    if answer.seconds:
+        record["seconds"] = answer.seconds
     if error is not None:
         return {**record, "error": error_fields(error)}
     output: JsonObject = {"text": answer.output}
@@ -84,6 +86,8 @@ def answers_record(answers: Sequence[tuple[Answer, Slot]]) -> dict[str, object]:
         "attempts": first.attempts,
         "t": now(),
     }
+    if seconds := max(answer.seconds for answer, _ in answers):
+        record["seconds"] = seconds
     if first.images:
         record["images"], record["turn_pictures"] = list(first.images), list(first.turn_pictures)
     record.update(clips_to_json(first.clips))

@@ -165,7 +165,7 @@ class SampleRows:
                     spent = self.run.spent.get(name, {}).get(row["doc_id"])
                     shown["z"] = [
                         len(row["resps"][0]),
-                        *([spent.completion, spent.prompt, round(spent.at, 1)] if spent else [None]),
+                        *([spent.completion, spent.prompt, round(spent.at, 1), spent.seconds] if spent else [None]),
                     ]
                 if isinstance(shown["c"], str):
                     categories.setdefault(shown["c"], array("q")).append(row["doc_id"])

@@ -195,14 +195,16 @@ Attempts = dict[tuple[int, int], tuple[int, ...]]
 
 
 class Spent(NamedTuple):
-    """The tokens of a doc's prompts and answers, of all turns of a conversation, and when its last answer came.
+    """The tokens of a doc's prompts and answers, of all turns of a conversation, when its last answer came, and what they took.
 
-    prompt: 0 where a server counts answers only. at: seconds since 1970; 0 where unknown.
+    prompt: 0 where a server counts answers only. at: seconds since 1970; 0 where unknown. seconds: from request to answer, of all
+    turns; 0 where unknown.
     """
 
     prompt: int
     completion: int
     at: float
+    seconds: float = 0.0
 
 
 def spent_on_docs(folder: Path) -> dict[str, dict[int, Spent]]:
@@ -215,14 +217,14 @@ def spent_on_docs(folder: Path) -> dict[str, dict[int, Spent]]:
     found: dict[str, dict[int, dict[int, Spent]]] = {}
     for slot, key in keys.items():
         if slot.repeat == 0:
-            spent = Spent(by_key[key][0], by_key[key][1], times[key])
+            spent = Spent(by_key[key][0], by_key[key][1], *times[key])
             found.setdefault(slot.task, {}).setdefault(slot.doc_id, {})[slot.turn] = spent
     return {task: {doc_id: _together(turns.values()) for doc_id, turns in docs.items()} for task, docs in found.items()}
 
 
 def _together(turns: Iterable[Spent]) -> Spent:
-    prompts, completions, times = zip(*turns, strict=True)
-    return Spent(sum(prompts), sum(completions), max(times))
+    prompts, completions, times, seconds = zip(*turns, strict=True)
+    return Spent(sum(prompts), sum(completions), max(times), round(sum(seconds), 3))
 
 
 def tokens_of_attempts(folder: Path, needed: Sequence[str] = COUNTS[:2]) -> dict[str, Attempts]:
@@ -242,10 +244,10 @@ def tokens_of_attempts(folder: Path, needed: Sequence[str] = COUNTS[:2]) -> dict
 
 def _counted(
     folder: Path, needed: Sequence[str]
-) -> tuple[dict[str, tuple[int, ...]], dict[Slot, str], dict[str, float]]:
+) -> tuple[dict[str, tuple[int, ...]], dict[Slot, str], dict[str, tuple[float, float]]]:
     """The `COUNTS` of each request that counted the needed ones, its key for each slot that it fills, but for judges', and when
-    its answer came."""
-    times: dict[str, float] = {}
+    its answer came, after how many seconds."""
+    times: dict[str, tuple[float, float]] = {}
     by_key: dict[str, tuple[int, ...]] = {}
     keys: dict[Slot, str] = {}
     files: list[Path] = []
@@ -262,7 +264,7 @@ def _counted(
                         if record["kind"] == "answer":
                             counts = token_counts(record["usage"])
                             if all(name in counts for name in needed):
-                                times[record["key"]] = float(record.get("t") or 0)
+                                times[record["key"]] = float(record.get("t") or 0), float(record.get("seconds") or 0)
                                 by_key[record["key"]] = tuple(counts.get(name, 0) for name in COUNTS)
                         if record["kind"] in ("answer", "slots"):
                             slots = [

@@ -449,6 +449,8 @@ class Answer:
     messages: of a conversation, what was said before it, as of its instance; a picture is its digest and size. at: when it was
         recorded, in seconds since 1970. turns: the recorded answers of the conversation that this one is the result of.
     heard, turn_shown: as of its instance.
+    seconds: from its request to the answer, with the time that it waited for its batch. 0 where nothing was requested, and for
+        an answer that was read from a journal.
     """
 
     output: Completion | LLOutput | None
@@ -469,6 +471,7 @@ class Answer:
     turns: tuple[Answer, ...] = ()
     heard: tuple[Heard, ...] = ()
     turn_shown: tuple[str, ...] = ()
+    seconds: float = field(default=0.0, compare=False)
 
     def __init__(
         self,
@@ -490,6 +493,7 @@ class Answer:
         turns: tuple[Answer, ...] = (),
         heard: tuple[Heard, ...] = (),
         turn_shown: tuple[str, ...] = (),
+        seconds: float = 0.0,
     ) -> None:
         if ended not in ENDINGS:
             raise ValueError(f"ended must be one of {', '.join(ENDINGS)} (got {ended!r})")
@@ -513,6 +517,7 @@ class Answer:
         own["turns"] = turns
         own["heard"] = heard
         own["turn_shown"] = turn_shown
+        own["seconds"] = seconds
 
     @property
     def shown(self) -> tuple[str, ...]:

@@ -133,12 +133,13 @@ def _without_clock(text: str) -> str:
 
 
 def _records(folder: Path) -> Iterator[bytes]:
-    """The journal's records without their time, those of one line one by one. A line that was torn is none."""
+    """The journal's records without their times, those of one line one by one. A line that was torn is none."""
     for path in (folder / "journal").glob("*.jsonl"):
         for line in path.read_bytes().splitlines():
             for record in map(dict, single_records(json.loads(line))):
                 del record["t"]
                 record.pop("crc", None)
+                record.pop("seconds", None)
                 yield json.dumps(record).encode()
 
 

@@ -39,6 +39,12 @@ def test_samples_are_sorted_and_filtered_by_several_conditions(opened, wordy) ->
     assert page.execute_script("return document.querySelector('#detail mark').textContent") == "picture shows"
     search(page, "score=1 length>10")
     assert docs(page) == [3]
+    page.execute_script("for (const row of rows) row.z = [1, 1, 1, 0, row.d / 8]")
+    search(page, "seconds>4.5")
+    choose(page, "f-sort", "-seconds")
+    assert docs(page) == [39, 38, 37]
+    choose(page, "f-sort", "")
+    search(page, "score=1 length>10")
     choose(page, "f-result", "unparsed")
     assert count(page) == "0 of 40"
 

@@ -1,5 +1,6 @@
 """Asking: each question once, every slot filled, a failure never an answer, nothing lost when a model misbehaves."""
 
+import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -8,8 +9,9 @@ import pytest
 from mm_eval.engine.journal import read_journal
 from mm_eval.engine.model import Model, ModelSettings, request_key
 from mm_eval.engine.outcome import StopSignal
+from mm_eval.engine.records import answer_record, answers_record, single_records
 from mm_eval.values.errors import DataError, ModelError
-from mm_eval.values.types import Answer, Instance
+from mm_eval.values.types import Answer, Instance, Slot
 from tests.engine.asking import ask, questions
 
 
@@ -161,3 +163,22 @@ def test_the_request_key_changes_with_everything_that_decides_the_answer() -> No
         generation_kwargs={"max_gen_toks": 5, "until": ["x"], "timeout": 3, "max_retries": 9, "num_concurrent": 4}
     )
     assert same == base
+
+
+def test_each_answer_is_recorded_with_the_seconds_since_its_request(tmp_path: Path, monkeypatch) -> None:
+    clock = iter(range(100))
+    monkeypatch.setattr("mm_eval.engine.ask.monotonic", lambda: next(clock) / 8)
+    ask(tmp_path, Scripted(echo), questions(5))
+    records = [json.loads(line) for path in (tmp_path / "journal").iterdir() for line in path.read_text().splitlines()]
+    assert [record["seconds"] for record in records] == [0.5, 0.5, 0.5, 0.5, 0.125], "the first four are a batch"
+
+
+def test_the_choices_of_a_doc_are_recorded_with_their_longest_seconds() -> None:
+    answers = [
+        Answer((-1.0, True), key="a", seconds=0.25),
+        Answer((-2.0, False), key="b", seconds=0.5),
+        Answer((-3.0, False)),
+    ]
+    record = answers_record([(answer, Slot("t", 0, 0, place)) for place, answer in enumerate(answers)])
+    assert record["seconds"] == 0.5 and [each["seconds"] for each in single_records(record)] == [0.5] * 3
+    assert "seconds" not in answer_record(answers[2], [Slot("t", 0)]), "nothing was requested"
