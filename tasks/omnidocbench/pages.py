@@ -41,11 +41,13 @@ MOST_OF_TABLES = 2_000_000
 class Page:
     """What is compared of a page and its answer. texts, formulas, tables: pairs of the page's and the answer's, "" for none.
 
-    order, said_order: the places of the page's texts in its order and in that of the answer.
+    latex: the pairs of formulas as they were written. order, said_order: the places of the page's texts in its order and in that
+    of the answer.
     """
 
     texts: list[tuple[str, str]] = field(default_factory=list)
     formulas: list[tuple[str, str]] = field(default_factory=list)
+    latex: list[tuple[str, str]] = field(default_factory=list)
     tables: list[tuple[str, str]] = field(default_factory=list)
     order: list[Any] = field(default_factory=list)
     said_order: list[Any] = field(default_factory=list)
@@ -237,6 +239,7 @@ def _match_pool(parts: Sequence[Part], pool: Sequence[Piece], found: Page) -> No
         if kind == FORMULA:
             if partner is None or said.kinds[partner] == "formula":
                 found.formulas.append((gold, text))
+                found.latex.append((_in_lines(golds, pair.gold), _in_lines(said, pair.said)))
             else:
                 found.texts.append((_as_letters([golds.raw[at] for at in pair.gold]), text))
         elif kind not in FREE:
@@ -306,12 +309,21 @@ def _lines(formula: str) -> list[tuple[int, str]] | None:
     return lines
 
 
+def _in_lines(side: _Side, places: Sequence[int]) -> str:
+    return _one_formula([side.raw[at] for at in places]) if places else ""
+
+
+def _one_formula(formulas: Sequence[str]) -> str:
+    """Formulas as one: several are lines of an array."""
+    if len(formulas) == 1:
+        return formulas[0]
+    lines = " \\\\ ".join("{" + line.strip("$").strip("\n") + "}" for line in formulas)
+    return f"\\begin{{array}}{{l}} {lines} \\end{{array}}"
+
+
 def _as_letters(formulas: Sequence[str]) -> str:
-    """The letters of a formula whose partner is a text: several are lines of an array."""
-    formula = formulas[0]
-    if len(formulas) > 1:
-        lines = " \\\\ ".join("{" + line.strip("$").strip("\n") + "}" for line in formulas)
-        formula = f"\\begin{{array}}{{l}} {lines} \\end{{array}}"
+    """The letters of a formula whose partner is a text."""
+    formula = _one_formula(formulas)
     shown = as_text(formula)
     return letters(formula if shown is None else shown) or shown or ""
 

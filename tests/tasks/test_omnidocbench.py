@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from mm_eval.tasks.omnidocbench import cdm
 from mm_eval.tasks.omnidocbench import pages as pages_module
 from mm_eval.tasks.omnidocbench import quick_match as quick
 from mm_eval.tasks.omnidocbench.latex_text import as_text
@@ -55,7 +56,7 @@ def test_a_page_has_the_numbers_of_the_authors_code(stated: dict[str, Any]) -> N
     assert numbers_of(page_of(stated), stated["answer"]) == expected
 
 
-def test_a_run_has_their_means(cli, tmp_path) -> None:
+def test_a_run_has_their_means(cli, tmp_path, capsys) -> None:
     folder = tmp_path / "data" / "opendatalab" / "OmniDocBench"
     (folder / "images").mkdir(parents=True)
     sample = Path(__file__).parents[2] / "assets" / "data" / "opendatalab" / "OmniDocBench" / "images"
@@ -76,7 +77,46 @@ def test_a_run_has_their_means(cli, tmp_path) -> None:
         "table_teds": 0.752910, "table_teds_structure": 0.759259,
     }  # fmt: skip
     assert {name: found[name] for name in expected} == pytest.approx(expected, abs=1e-6)
-    assert "overall" not in found  # it needs CDM
+    assert "overall" not in found  # it needs CDM, which the authors' script gives
+    has_cdm(ran.folder, tmp_path, capsys)
+
+
+def has_cdm(run: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The pairs for the authors' script, and the overall number by what it gives."""
+    assert cdm.main([str(run)]) == 0
+    pairs = json.loads((run / "omnidocbench_cdm.json").read_text())
+    assert [pair["img_id"] for pair in pairs] == [f"formula_{n}" for n in range(len(pairs))] and len(pairs) > 4
+    assert all(pair.keys() == {"img_id", "gt", "pred"} and pair["gt"] for pair in pairs)
+    assert not any("$" in pair["gt"] for pair in pairs)
+    scores = folder / "metrics_res.json"
+    details = {pair["img_id"]: {"recall": 1, "precision": 1, "F1_score": 0.5} for pair in pairs[1:]}
+    scores.write_text(json.dumps({"mean_score": 0.5, "details": details}))
+    assert cdm.main([str(run), "--scores", str(scores)]) == 0
+    said, value = capsys.readouterr().out, 0.5 * (len(pairs) - 1) / len(pairs)
+    assert (
+        f"CDM {100 * value:.2f}, the mean of {len(pairs)} formulas\n1 of the pages' own formulas could not be drawn"
+        in said
+    )
+    assert f"overall {100 * ((1 - 0.146970) + 0.752910 + value) / 3:.2f}" in said
+    none = scores.with_name("none.json")
+    none.write_text(json.dumps({"details": {name: {"F1_score": 0.0} for name in details}}))
+    scores.write_text(json.dumps({"details": {**details, "formula_999": {"F1_score": 1}}}))
+    for words, wrong in (
+        ([str(run), "--scores", str(scores)], "it has scores of 'formula_999'"),
+        ([str(run), "--scores", str(run / "run.json")], "it is not the metrics_res.json of the script"),
+        ([str(run), "--scores", str(none)], "is the same on both sides, and has 0"),
+        ([str(run), "--task", "mme"], "the run has no task 'mme'"),
+        ([str(folder)], "there is no run.json"),
+    ):
+        assert cdm.main(words) == 2 and wrong in capsys.readouterr().err, words
+
+
+def test_formulas_are_given_as_the_authors_script_gives_them() -> None:
+    assert cdm.bare("$$ a + b $$") == cdm.bare("$ $a + b$ $") == "a + b"
+    assert cdm.outside_of_fence("so:\n```latex\na\n```\n") == "\na\n" and cdm.outside_of_fence("a_1") == "a_1"
+    stated = {"joined": [], "parts": [["equation_isolated", 1, r"\[\begin{array}{l} x = 1 \\\\ y = 2 \end{array}\]"]]}
+    page = compared(page_of(stated), "$$x = 1$$\n\n$$y = 3$$")
+    assert page.latex == [(r"\[x = 1\]", r"\[x = 1\]"), (r"\[y = 2\]", r"\[y = 3\]")]
 
 
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"{VARIABLE} names no checkout of the authors' repository")
