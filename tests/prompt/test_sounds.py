@@ -111,7 +111,9 @@ def test_a_sound_that_cannot_be_read_is_a_failed_doc(root: Path) -> None:
 
     good, bad = load(root, doc_to_audio=cut).instances([0, 1], CHAT)
     assert good.error is None and bad.error is not None
-    assert "a sound can't be read: the sound is cut off: the WAV states 1,600 samples and has 1,550." in str(bad.error)
+    assert "a sound can't be read: the sound is cut off: the WAV states 3,200 bytes of samples and has 3,100." in str(
+        bad.error
+    )
 
 
 def test_the_fourth_doc_is_the_first_ones_cluster_and_shuffled_sounds_are_of_others(root: Path) -> None:

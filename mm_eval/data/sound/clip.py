@@ -17,7 +17,7 @@ from mm_eval.data.archives import is_of_bytes
 from mm_eval.data.data_files import file_digest
 from mm_eval.data.places import SUFFIXES as OF_VIDEOS
 from mm_eval.data.places import Places, put_in_place
-from mm_eval.data.sound.forms import Form, form_of, names_sound
+from mm_eval.data.sound.forms import CODECS, Form, form_of, names_sound
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Audio, Heard
 
@@ -156,7 +156,8 @@ class Sound(Mapping[str, Any]):
             raise self._fault(f"it has no sample{length}.")
         if form.lossless:
             return _About(form, first, counted, (whole if is_whole else points).hexdigest())
-        segment = "" if not first and end is None else f" {first} {first + counted}"
+        reaches_end = end is None or first + counted < end
+        segment = "" if not first and reaches_end else f" {first} {first + counted}"
         return _About(form, first, counted, hashlib.sha256(f"file {self._file_digest()}{segment}".encode()).hexdigest())
 
     @property
@@ -182,7 +183,7 @@ class Sound(Mapping[str, Any]):
 
         Whole numbers stand in the highest bits of 32; floats are around 1. Errors: DataError for a damaged or cut file.
         """
-        from mm_eval.data.sound.reader import opened, read_all, reading
+        from mm_eval.data.sound.reader import opened, read_from, reading
         from mm_eval.data.sound.wav import read_blocks
 
         first, end = self._segment
@@ -195,13 +196,11 @@ class Sound(Mapping[str, Any]):
                 yield from read_blocks(file, found, first, last)
                 return
             with opened(path or file, self._unstated) as container:
-                at = 0
-                for block in read_all(container):
+                for at, block in read_from(container, file, size, first):
                     taken = block[max(0, first - at) : None if end is None else max(0, end - at)]
                     if len(taken):
                         yield taken
-                    at += len(block)
-                    if end is not None and at >= end:
+                    if end is not None and at + len(block) >= end:
                         return
 
     def samples(self, rate: int | None = None, mono: bool = False) -> Samples:
@@ -235,14 +234,17 @@ class Sound(Mapping[str, Any]):
         return head_of(form.rate, form.channels, bits, count, is_float) + body + b"\0" * (len(body) % 2)
 
     def encoded(self, forms: tuple[str, ...] = ("wav",)) -> tuple[str, bytes]:
-        """(form, content) of a file with these samples: the stored one if it is in one of the forms and whole, else a WAV.
+        """(form, content) of a file with these samples: the stored one if it is in one of the forms and no segment is cut, else
+        a WAV.
 
         forms: keys of `forms.MIME` that the receiver takes.
         """
         if self.start is None and self.end is None and not isinstance(self.source, _Array):
             with self._file() as (file, _, _):
-                form = form_of(file.read(16))
-                if form in forms:
+                form = form_of(
+                    file.read(16)
+                )  # an ID3 tag may stand before other forms than MP3, so the codec is looked at
+                if form in forms and self.form.codec in CODECS[form]:
                     file.seek(0)
                     return form, file.read()
         return "wav", self.wav()

@@ -21,6 +21,17 @@ MIME = {
 """The MIME types of the forms that `form_of` tells."""
 
 
+CODECS = {
+    "wav": ("pcm_u8", "pcm_s16le", "pcm_s24le", "pcm_s32le"),
+    "mp3": ("mp3", "mp3float"),
+    "flac": ("flac",),
+    "ogg": ("vorbis", "opus"),
+    "m4a": ("aac", "alac"),
+    "aac": ("aac",),
+}
+"""What whoever takes a file of a form can decode of it, by FFmpeg's names; a WAV of another codec is no usual one."""
+
+
 class Form(NamedTuple):
     """How the samples of a clip are stored.
 

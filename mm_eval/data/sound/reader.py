@@ -11,7 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, TYPE_CHECKING, Any
 
+from mm_eval.data.sound.ends import bytes_of_mp3_frame, stated_end
 from mm_eval.data.sound.forms import Form
+from mm_eval.data.sound.wav import finite
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, first_line
 
 if TYPE_CHECKING:
@@ -24,6 +26,18 @@ CONTAINERS = ",".join(
     )
 )
 """FFmpeg's names of the formats that are opened."""
+
+MOV, MATROSKA = "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm"
+"""FFmpeg's names of two of them."""
+
+OGG, LEAST_GAP = "ogg", 64
+"""Another one, whose last page states the samples before it, and how many may be missing: no codec has shorter packets."""
+
+SOUGHT, FAR = ("flac",), 20
+"""Those in which a later sample is found by a seek, exactly, and the seconds before it that are worth one."""
+
+STATE_SAMPLES = ("w64", "aiff", "au", "caf", "wv", "tta", "ape")
+"""Those whose head states the number of samples."""
 
 LOSSLESS = ("flac", "alac", "tta", "ape", "wavpack")
 """FFmpeg's names of the codecs, beside pcm_*, that give back the very samples that were written."""
@@ -42,6 +56,8 @@ def form_in(file: Any) -> Form:
     stream = _stream(file)
     context = stream.codec_context
     name = str(context.name)
+    if context.format is None:
+        raise DataError("the form of its samples is not known: it is cut off or damaged.")
     exact = name.startswith("pcm_") or name in LOSSLESS
     rate, channels = int(context.sample_rate or 0), int(context.channels or 0)
     if not rate or not channels:
@@ -69,34 +85,95 @@ def _stream(file: Any) -> Any:
     return streams[0]
 
 
-def read_all(file: Any) -> Iterator[Block]:
-    """The samples of an open file from its beginning. DataError where the file is damaged or ends before its stated end."""
+def read_from(file: Any, source: IO[bytes], size: int, first: int) -> Iterator[tuple[int, Block]]:
+    """(the number of its first sample, some samples) of an open file from a sample on, or from an earlier one.
+
+    source, size: its bytes, for what FFmpeg does not tell of them. FFmpeg reads the same ones, so that they are read before.
+    Errors: DataError where the file is damaged or ends before its stated end.
+    """
     stream = _stream(file)
     context = stream.codec_context
     context.options = {"err_detect": "crccheck+bitstream+buffer+explode"}
     context.thread_count = 1
-    form = form_in(file)
-    packets = 0
+    form, kind = form_in(file), str(file.format.name)
+    place = source.tell()
+    stated = stated_end(source, size, kind)
+    source.seek(place)
+    if stated.fault:
+        raise DataError(f"the sound is cut off: {stated.fault}.")
+    packets = samples = 0
+    behind: int | None = None
+    is_sought = kind in SOUGHT and first > FAR * form.rate
+    if is_sought:
+        file.seek(first, stream=stream)
     for packet in file.demux(stream):
-        if packet.is_corrupt:
+        if packet.is_corrupt or kind == "mp3" and 0 < packet.size < bytes_of_mp3_frame(bytes(packet)[:4]):
             raise DataError("the sound is cut off or damaged.")
         packets += packet.size > 0
+        if behind is None:
+            behind = _left_in(packet, context) if kind == MATROSKA else 0
         for frame in packet.decode():
-            if frame.sample_rate != form.rate or len(frame.layout.channels) != form.channels:
-                raise DataError(
-                    f"its sound changes from {form.rate} Hz and {form.channels} channels to {frame.sample_rate} Hz "
-                    f"and {len(frame.layout.channels)}."
-                )
-            if frame.samples:
-                yield _block(frame, form.channels)
-    if stream.frames and packets < stream.frames:
+            if is_sought and not samples:
+                samples = _exact_place(frame, form)
+                if samples > first:
+                    raise DataError("its data are damaged: its samples are not where it states them.")
+            block = _block(frame, form)[behind:]
+            behind -= frame.samples - len(block)
+            if len(block):
+                yield samples, block
+            samples += len(block)
+    if kind == MOV and stream.frames and packets < stream.frames:
         raise DataError(f"the sound is cut off: {packets:,} of {stream.frames:,} packets are there.")
+    if packets < stated.packets - 1:  # some encoders count the frame with the tag
+        raise DataError(f"the sound is cut off: {packets:,} of {stated.packets:,} frames are there.")
+    length = stated.samples
+    if kind in STATE_SAMPLES and stream.duration:
+        length = int(stream.duration * stream.time_base * form.rate)
+    if kind == OGG:  # FFmpeg leaves pages out whose checksum is wrong
+        start = _pre_skip(context) + max(0, stream.start_time or 0)
+        length = length - start - LEAST_GAP if len(file.streams) == 1 else 0
+    if samples < length:
+        raise DataError(f"the sound is cut off: {samples:,} of {length:,} samples are there.")
 
 
-def _block(frame: Any, channels: int) -> Block:
+def _exact_place(frame: Any, form: Form) -> int:
+    """The number of the first sample of a frame, by its time."""
+    place = frame.pts * frame.time_base * form.rate if frame.pts is not None else None
+    if place is None or place.denominator != 1:
+        raise DataError("its data are damaged: its samples have no times.")
+    return int(place)
+
+
+def _left_in(first: Any, context: Any) -> int:
+    """The samples of Opus' pre-skip that FFmpeg 8 leaves at the beginning of a Matroska.
+
+    Its demuxer counts the delay in samples of the rate that the track states, such as 16,000 Hz, and its decoder cuts as many
+    of 48,000 Hz.
+    """
+    skipped = 0
+    for each in first.iter_sidedata():
+        content = bytes(each)
+        if str(each.data_type) == "skip_samples" and len(content) >= 4:
+            skipped = int.from_bytes(content[:4], "little")
+    return max(0, _pre_skip(context) - skipped)
+
+
+def _pre_skip(context: Any) -> int:
+    """The samples at the beginning of Opus that are no part of the sound; 0 for other codecs."""
+    head = context.extradata
+    if context.name != "opus" or not head or len(head) < 12 or head[:8] != b"OpusHead":
+        return 0
+    return int.from_bytes(head[10:12], "little")
+
+
+def _block(frame: Any, form: Form) -> Block:
     """The samples of a frame: whole numbers from the highest bit of 32 down, or floats."""
     import numpy as np
 
+    channels, found = form.channels, frame.layout.nb_channels
+    if frame.sample_rate != form.rate or found != channels:
+        was, now = f"{form.rate} Hz and {channels} channels", f"{frame.sample_rate} Hz and {found}"
+        raise DataError(f"its sound changes from {was} to {now}.")
     taken = frame.to_ndarray()
     kind = str(frame.format.name)
     rows: Any = taken.T if kind.endswith("p") else taken.reshape(-1, channels)
@@ -104,8 +181,10 @@ def _block(frame: Any, channels: int) -> Block:
         return (rows.astype("i4") - 128) << 24  # type: ignore[no-any-return]
     if kind.startswith("s16"):
         return rows.astype("i4") << 16  # type: ignore[no-any-return]
-    if kind.startswith(("s32", "flt", "dbl")):
+    if kind.startswith("s32"):
         return np.ascontiguousarray(rows)
+    if kind.startswith(("flt", "dbl")):
+        return np.ascontiguousarray(finite(rows))
     raise DataError(f"its samples are of the kind {kind!r}, which is not read.")
 
 
@@ -126,6 +205,10 @@ def reading(name: str) -> Iterator[None]:
         if not (isinstance(error, (OSError, ValueError, RuntimeError, MemoryError)) or kind.startswith("av")):
             raise
         reason = getattr(error, "strerror", None) or str(error) or type(error).__name__
+        if kind.startswith("av") and isinstance(
+            error, (EOFError, PermissionError)
+        ):  # FFmpeg's word for a frame it can't read
+            reason = "its data are damaged"
         raise DataError(f"{shown} can't be read: {reason}.") from error
 
 

@@ -22,6 +22,9 @@ PCM, FLOAT, EXTENSIBLE = 1, 3, 0xFFFE
 AT_ONCE = 2**16
 """Moments that are read at a time."""
 
+LOUDEST = 1e30
+"""Floats beyond are no samples, but damaged ones. Those of float files may well be above 1."""
+
 UNSTATED = 0xFFFFFFFF
 """The length of a stream that was written without an end that is known."""
 
@@ -55,12 +58,12 @@ def read_head(file: IO[bytes], size: int) -> Wav | None:
         elif name == b"fmt " and length >= 16:
             described = _described(file.read(min(length, 40)))
         elif name == b"data":
-            if described is None:
-                return None
-            return _found(described, at, _length(length, long, size - at), size - at)
+            length = _length(length, long, size - at)
+            if length > size - at:
+                what = f"the WAV states {length:,} bytes of samples and has {size - at:,}"
+                raise DataError(f"the sound is cut off: {what}.")
+            return None if described is None else _found(described, at, length)
         at += length + length % 2
-    if described is None:
-        return None
     raise DataError("the sound is cut off: the WAV has no samples.")
 
 
@@ -82,10 +85,8 @@ def _described(fields: bytes) -> tuple[int, ...] | None:
     return tag, channels, rate, width, bits, min(valid, bits) if tag == PCM else 0
 
 
-def _found(described: tuple[int, ...], at: int, length: int, left: int) -> Wav:
+def _found(described: tuple[int, ...], at: int, length: int) -> Wav:
     tag, channels, rate, width, bits, valid = described
-    if length > left:
-        raise DataError(f"the sound is cut off: the WAV states {length // width:,} samples and has {left // width:,}.")
     names = {8: "pcm_u8", 16: "pcm_s16le", 24: "pcm_s24le", 32: "pcm_s32le"}
     codec = names[bits] if tag == PCM else f"pcm_f{bits}le"
     return Wav(Form(rate, channels, valid, True, codec), at, width, length // width)
@@ -115,8 +116,17 @@ def read_blocks(file: IO[bytes], wav: Wav, start: int, end: int) -> Iterator[Blo
         elif codec == "pcm_s32le":
             found = np.frombuffer(taken, "<i4")
         else:
-            found = np.frombuffer(taken, "<f4" if codec == "pcm_f32le" else "<f8")
+            found = finite(np.frombuffer(taken, "<f4" if codec == "pcm_f32le" else "<f8"))
         yield found.reshape(moments, wav.form.channels)
+
+
+def finite(samples: Any) -> Any:
+    """The samples. DataError if one is no number that a model can be given."""
+    import numpy as np
+
+    if not (np.abs(samples) < LOUDEST).all():
+        raise DataError("its data are damaged: some samples are no numbers.")
+    return samples
 
 
 def head_of(rate: int, channels: int, bits: int, count: int, is_float: bool = False) -> bytes:

@@ -113,7 +113,7 @@ def test_a_cut_or_foreign_file_is_an_error_that_names_it() -> None:
     for damaged, said in {
         content[
             :-4
-        ]: "the sound 'a.wav' can't be read: the sound is cut off: the WAV states 1,600 samples and has 1,599.",
+        ]: "the sound 'a.wav' can't be read: the sound is cut off: the WAV states 6,400 bytes of samples and has 6,396.",
         content[:36]: "the sound 'a.wav' can't be read: the sound is cut off: the WAV has no samples.",
         b"<html>not found</html>": "the sound 'a.wav' can't be read: Invalid data found when processing input.",
         b"": "the sound 'a.wav' can't be read: ",
