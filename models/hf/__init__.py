@@ -3,7 +3,9 @@
 In the order of reading:
 
     adapter     the model: loads the parts, states request keys, hands instances on
-    source      a checkpoint's files and prompts, and what they add to its identity; `vllm` holds one, too
+    checkpoint_model
+                what this adapter and `vllm` share: both hold a source
+    source      a checkpoint's files and prompts, and what they add to its identity
     arguments   --model_args, checked
     checkpoint  the files behind `pretrained`, and their digests
     families    the differences between model types, as data

@@ -15,16 +15,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
 
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, is_bundled, register_model, request_key
+from mm_eval.engine.model import Answers, ModelSettings, is_bundled, register_model, request_key
 from mm_eval.engine.threads import chooses_threads
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Fields, Instance, Options
 
 from .arguments import WHERE, Arguments
 from .checkpoint import parameter_count
+from .checkpoint_model import CheckpointModel
 from .families import UNKNOWN, Family
 from .prompts.clips import native_clips
-from .prompts.prompt import PromptWriter
 from .source import Source
 from .weights import adapter_digest, check_adapter, named_device, quantisation
 
@@ -42,7 +42,7 @@ ADAPTER_VERSION = 3
 
 
 @register_model("hf")
-class HuggingFace(Model):
+class HuggingFace(CheckpointModel):
     """Any image-text or text checkpoint of transformers: pretrained=FOLDER_OR_HUB_ID.
 
     bundled_stand_in: the bundled model that `show` uses if no `pretrained` is given.
@@ -75,11 +75,6 @@ class HuggingFace(Model):
         if arguments.peft:
             check_adapter(arguments.peft)
         return arguments
-
-    @property
-    def writer(self) -> PromptWriter:
-        """Writes prompts. Loads the tokenizer or the processor on first use."""
-        return self.source.writer
 
     @cached_property
     def _device_and_dtype(self) -> tuple[str, str]:
@@ -234,25 +229,6 @@ class HuggingFace(Model):
                 },
             )
         return self.facts.constants
-
-    @property
-    def fingerprint(self) -> str:
-        """sha256 of everything that decides this model's answers apart from the question."""
-        return self.source.fingerprint(self._constants)
-
-    def _expect(self, constants: Options) -> None:
-        if self.source.goes_on(constants):
-            self.settings, self.facts = self.source.settings, replace(self.facts, constants={})
-        super()._expect(constants)
-
-    def identity(self, instance: Instance) -> Fields:
-        return self.source.identity(instance, self.fingerprint)
-
-    def describe(self) -> Fields:
-        return self.source.describe(self._constants)
-
-    def show(self, instance: Instance) -> Preview:
-        return self.source.show(instance)
 
     def stop(self, at_once: bool) -> None:
         if self._asking is not None and at_once:

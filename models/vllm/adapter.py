@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 from mm_eval.config.arguments import COUNT_FROM_1, PATH, TEXT, Rule, is_number, number
 from mm_eval.engine.generation import GenerationOptions
-from mm_eval.engine.model import Answers, Model, ModelSettings, Preview, register_model, request_key
+from mm_eval.engine.model import Answers, ModelSettings, register_model, request_key
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Fields, Instance, JsonObject, Options
 
 from ..hf.arguments import FLAG, RULES, WHERE, PromptArguments
 from ..hf.checkpoint import parameter_count
+from ..hf.checkpoint_model import CheckpointModel
 from ..hf.prompts.length import own_length
-from ..hf.prompts.prompt import PromptWriter
 from ..hf.source import Source
 from ..hf.weights import named_device, quantisation
 
@@ -72,7 +72,7 @@ class VllmArguments(PromptArguments):
 
 
 @register_model("vllm")
-class Vllm(Model):
+class Vllm(CheckpointModel):
     """Any checkpoint that vLLM runs, offline: pretrained=FOLDER_OR_HUB_ID. Needs `pip install 'mm-eval[vllm]'`."""
 
     bundled_stand_in: ClassVar[str | None] = "tiny-llava"
@@ -95,11 +95,6 @@ class Vllm(Model):
             hint = "Give the folder that PEFT's save_pretrained wrote."
             raise ConfigError(f"lora={arguments.lora!r} has no adapter_config.json.", where=WHERE, hint=hint)
         return arguments
-
-    @property
-    def writer(self) -> PromptWriter:
-        """Writes prompts, as `hf` does."""
-        return self.source.writer
 
     @cached_property
     def _asking_vllm(self) -> Asking:
@@ -231,25 +226,6 @@ class Vllm(Model):
                 },
             )
         return self.facts.constants
-
-    @property
-    def fingerprint(self) -> str:
-        """sha256 of everything that decides this model's answers apart from the question."""
-        return self.source.fingerprint(self._constants)
-
-    def _expect(self, constants: Options) -> None:
-        if self.source.goes_on(constants):
-            self.settings, self.facts = self.source.settings, replace(self.facts, constants={})
-        super()._expect(constants)
-
-    def identity(self, instance: Instance) -> Fields:
-        return self.source.identity(instance, self.fingerprint)
-
-    def describe(self) -> Fields:
-        return self.source.describe(self._constants)
-
-    def show(self, instance: Instance) -> Preview:
-        return self.source.show(instance)
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         return self._asking_vllm.generate(instances)
