@@ -24,7 +24,7 @@ from mm_eval.results.estimates import estimates
 from mm_eval.results.findings import Diagnosis, as_command
 from mm_eval.results.judged import judges_by_task
 from mm_eval.results.number_text import unit_of
-from mm_eval.results.page import SampleRows, category_labels, page, pictures
+from mm_eval.results.page import SampleRows, category_labels, page, pictures, sounds
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys, marks
 from mm_eval.results.release_order import RELEASE_PAGE, read_release_order
 from mm_eval.results.run_table import bounds_of_turns, unanswered_words
@@ -98,6 +98,7 @@ def write_report(run: RecordedRun, against: RecordedRun | None = None) -> Path:
         for digest, address in pictures(rows.digests, [run.folder], run.folder):
             outside += not address.startswith("data:")
             yield digest, address
+        yield from sounds(rows.sounds, [run.folder], run.folder)
 
     def about() -> JsonObject:
         where = {"where": str(run.folder), "outside": outside, **_of_release(run)}

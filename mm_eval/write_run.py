@@ -27,6 +27,7 @@ from mm_eval.prompt.blind import WITHOUT
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
+from mm_eval.results.sounds import write_sounds
 from mm_eval.results.thumbnails import (
     pictures_of,
     remove_thumbnails,
@@ -130,9 +131,12 @@ def _pictured(opened: OpenedTasks) -> list[str]:
 def _write_missing_thumbnails(
     opened: OpenedTasks, pictured: Sequence[str], progress: Progress, run: RecordedRun, digests: Iterable[str]
 ) -> None:
-    """Puts the thumbnails of a run in place. Where one of these pictures was not shown while the model answered, the rows are
-    read again, which name the docs of the lacking ones.
+    """Puts the thumbnails and sounds of a run in place. Where one of these pictures was not shown while the model answered, the
+    rows are read again, which name the docs of the lacking ones.
     """
+    heard = {name: opened.tasks[name] for name in pictured if opened.tasks[name].may_have_sound(opened.styles[name])}
+    if heard:
+        write_sounds(run.folder, {name: (task, opened.styles[name], run.rows(name)) for name, task in heard.items()})
     with Media(run.folder) as media:
         if all(digest in media for digest in digests):
             return

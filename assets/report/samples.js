@@ -99,6 +99,67 @@ function zoom(address, alt) {
   document.body.append(dialog);
   dialog.showModal();
 }
+// A sound of a sample: the outline of its wave, where a click plays from, and the browser's own player
+const soundAddress = (digest) => about.pictures ? fullSize(digest) : picture(digest);
+function soundElement([digest, seconds, rate, channels, name], place) {
+  const said = `${name || `sound ${place + 1}`}: ${seconds.toFixed(2)} s, ${rate.toLocaleString("en")} Hz, ${channels === 1 ? "mono" : channels === 2 ? "stereo" : `${channels} channels`}`;
+  const source = soundAddress(digest), caption = make("figcaption", {}, said), figure = make("figure", { class: "sound" });
+  const absent = () => make("span", { class: "soft" }, `This sound is not ${about.where ? `in this page: it was not kept in media/ of ${about.where}` : "here"}`);
+  if (!source) { figure.append(absent(), caption); return figure; }
+  const player = make("audio", { controls: "", preload: "none", src: source, "aria-label": said });
+  player.addEventListener("error", () => player.replaceWith(absent()));
+  const outline = about.pictures ? null : picture(`${digest}~`), loud = outline ? outline.match(/../g).map((pair) => parseInt(pair, 16) / 255) : [];
+  if (loud.length) {
+    const wave = draw("svg", { class: "wave", viewBox: `0 0 ${4 * loud.length} 48`, preserveAspectRatio: "none", role: "img", "aria-label": `The wave of ${said}` });
+    const bars = loud.map((height, at) => { const half = Math.max(.5, 22 * height), bar = draw("rect", { x: 4 * at, y: 24 - half, width: 3, height: 2 * half }); wave.append(bar); return bar; });
+    player.addEventListener("timeupdate", () => bars.forEach((bar, at) => bar.classList.toggle("past", at < bars.length * player.currentTime / (player.duration || seconds))));
+    wave.addEventListener("click", (event) => { const box = wave.getBoundingClientRect(); player.currentTime = (player.duration || seconds) * (event.clientX - box.left) / box.width; player.play(); });
+    figure.append(wave);
+  }
+  figure.append(player, caption);
+  return figure;
+}
+// What turns a reference into what was said, by the fewest errors, and among those with the most that is right: [kind, reference,
+// said] of each word or character
+const MOST_ALIGNED = 4e6, ERROR = 1e6;
+function aligned(reference, said) {
+  const wide = said.length + 1;
+  if (wide * (reference.length + 1) > MOST_ALIGNED) return null;
+  const cost = new Float64Array(wide * (reference.length + 1));
+  for (let column = 0; column < wide; column += 1) cost[column] = ERROR * column;
+  for (let line = 1; line <= reference.length; line += 1) {
+    cost[line * wide] = ERROR * line;
+    for (let column = 1; column < wide; column += 1) {
+      const at = line * wide + column;
+      cost[at] = Math.min(cost[at - wide - 1] + (reference[line - 1] === said[column - 1] ? -1 : ERROR), cost[at - wide] + ERROR, cost[at - 1] + ERROR);
+    }
+  }
+  const found = [];
+  for (let line = reference.length, column = said.length; line || column;) {
+    const at = line * wide + column;
+    if (line && column && cost[at] === cost[at - wide - 1] + (reference[line - 1] === said[column - 1] ? -1 : ERROR)) { line -= 1; column -= 1; found.push([reference[line] === said[column] ? "same" : "other", reference[line], said[column]]); }
+    else if (line && cost[at] === cost[at - wide] + ERROR) { line -= 1; found.push(["lost", reference[line], ""]); }
+    else { column -= 1; found.push(["added", "", said[column]]); }
+  }
+  return found.reverse();
+}
+// The errors of a transcription in colour, as the metric compared it: normalised
+const isRate = (name, value) => /^(wer|cer)(,|$)/.test(name) && Array.isArray(value) && Array.isArray(value[0]) && typeof value[1] === "string";
+function alignmentElement(name, [references, said]) {
+  const units = (text) => name.startsWith("cer") ? [...text] : text.split(" ").filter(Boolean), gap = name.startsWith("cer") ? "" : " ";
+  const errors = (found) => found.filter(([kind]) => kind !== "same").length;
+  const tried = references.map((one) => [units(one).length, aligned(units(one), units(said))]).filter(([, found]) => found);
+  if (!tried.length) return make("p", { class: "soft" }, "These texts are too long to be shown beside each other.");
+  const [length, found] = tried.reduce((best, one) => errors(one[1]) / Math.max(1, one[0]) < errors(best[1]) / Math.max(1, best[0]) ? one : best);
+  const count = (kind) => found.filter(([each]) => each === kind).length;
+  const text = make("p", { class: "aligned" });
+  for (const [kind, truth, answer] of found) {
+    if (kind === "same") text.append(visible(truth), gap);
+    else text.append(make("span", { class: kind, title: kind === "other" ? `${answer} for ${truth}` : kind === "lost" ? `${truth} is lacking` : `${answer} is too much` }, truth ? make("del", {}, truth) : null, truth && answer ? " " : null, answer ? make("ins", {}, answer) : null), gap);
+  }
+  const what = name.startsWith("cer") ? "characters" : "words";
+  return make("div", {}, text, make("p", { class: "hint" }, `${errors(found)} errors in ${length} ${what} of the reference: ${count("other")} replaced, ${count("lost")} lacking, ${count("added")} too much. Struck out is the reference, underlined the answer.`));
+}
 function block(title, text) { return [make("h4", {}, title), make("pre", {}, text === "" ? "(empty)" : text)]; }
 function marked(title, text) {
   const words = searched().words, [head, pre] = block(title, text);
@@ -191,6 +252,7 @@ function show(index, keepAddress, click) {
     strips(row, box);
     parts.push(box);
   }
+  if (row.y) parts.push(make("div", { class: "sounds" }, ...row.y.map(soundElement)));
   parts.push(...marked(`Prompt, as asked${about.own ? ` in ${about.own}` : ""}`, row.p));
   if (row.k) parts.push(make("p", { class: "hint" }, "The prompt was cut: the model did not get its beginning."));
   if (row.e) parts.push(...block(row.s === "not requested" ? "Not requested" : "Failed", row.e));
@@ -223,7 +285,9 @@ function show(index, keepAddress, click) {
   fact("gold", goldOf(row));
   if (row.z?.length > 2) fact("tokens", `${row.z[2] ? `${row.z[2].toLocaleString("en")} in the prompt, ` : ""}${row.z[1].toLocaleString("en")} in the answer`);
   if (row.z?.[3]) fact("answered", new Date(1000 * row.z[3]).toISOString().replace("T", " ").slice(0, 19) + " UTC" + (row.z[4] ? `, after ${row.z[4]} s` : ""));
-  for (const [name, value] of Object.entries(row.v)) fact(name.replace(/,none$/, ""), typeof value === "object" ? JSON.stringify(value) : String(value));
+  const rates = Object.entries(row.v).filter(([name, value]) => isRate(name, value));
+  for (const [name, value] of rates) parts.push(make("h4", {}, `Errors (${name.replace(/,none$/, "")})`), alignmentElement(name, value));
+  for (const [name, value] of Object.entries(row.v)) if (!isRate(name, value)) fact(name.replace(/,none$/, ""), typeof value === "object" ? JSON.stringify(value) : String(value));
   detail.replaceChildren(...parts, make("h4", {}, "Extraction and score"), facts);
   detail.scrollTop = 0;
 }

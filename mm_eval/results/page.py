@@ -24,6 +24,7 @@ from mm_eval.results.judged import disagree, further, verdicts_in
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import Marking
+from mm_eval.results.sounds import kept_sounds
 from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.run_files import MOST_LINE, is_inside, json_value, lines_of, open_regular
 from mm_eval.values.safe import href, html, in_script
@@ -131,7 +132,8 @@ def run_fact(name: str, run: RecordedRun, page_folder: Path, text: str, page: st
 class SampleRows:
     """The rows of a run's samples with the answers of other runs to the same docs. To be iterated over once.
 
-    Filled meanwhile: categories {task: {category: doc ids}} of tasks that declare none; digests of all pictures, in their order.
+    Filled meanwhile: categories {task: {category: doc ids}} of tasks that declare none; digests of all pictures and sounds of all
+    clips, in their order.
     """
 
     def __init__(
@@ -149,6 +151,7 @@ class SampleRows:
         self.run, self.others, self.model, self.look, self.choose = run, others, model, look, choose
         self.categories: dict[str, dict[str, array[int]]] = {}
         self.digests: dict[str, None] = {}
+        self.sounds: dict[str, None] = {}
 
     def __iter__(self) -> Iterator[JsonObject]:
         for name in self.run.spec["tasks"]:
@@ -171,6 +174,7 @@ class SampleRows:
                     categories.setdefault(shown["c"], array("q")).append(row["doc_id"])
                 if "images" in shown:
                     self.digests.update(dict.fromkeys(shown["images"]))
+                self.sounds.update(dict.fromkeys(digest for digest, *_ in shown.get("y", ())))
                 for turns in shown.get("n", ()):
                     shown_in = [each for turn in turns for each in (turn, *turn.get("c", ()))]
                     self.digests.update(dict.fromkeys(digest for each in shown_in for digest in each.get("i", ())))
@@ -192,6 +196,17 @@ def pictures(digests: Iterable[str], folders: Sequence[Path], page_folder: Path)
             address = next((found for media in kept if (found := media.address(digest, page_folder))), None)
             if address is not None:
                 yield digest, address
+
+
+def sounds(digests: Iterable[str], folders: Sequence[Path], page_folder: Path) -> Iterator[tuple[str, str]]:
+    """(digest, address) of each sound that one of the run folders has, and the outline of its wave under the digest and "~"."""
+    kept = [(folder, kept_sounds(folder)) for folder in folders] if digests else []
+    for digest in digests:
+        for folder, found in kept:
+            if digest in found:
+                yield digest, found[digest].address(folder, digest, page_folder)
+                yield f"{digest}~", found[digest].wave
+                break
 
 
 def _json_lines(brackets: str, items: Iterable[str]) -> Iterator[str]:
@@ -260,6 +275,7 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> JsonObject:
         "o": row.get("choices"),
         "h": [shortened(thought) for thought in row.get("reasoning", ())] or None,
         "f": [[clip.first, clip.seconds, clip.path] for clip in clips] or None,
+        "y": [_heard(sound) for sound in row.get("sounds") or ()] or None,
         "e": row["error"]["what"] if row.get("error") else None,
         "u": unparsed or None,
         "k": row.get("cut") or None,
@@ -273,6 +289,12 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> JsonObject:
         optional |= _judge_cells(row)
     shown.update((key, value) for key, value in optional.items() if value is not None)
     return shown
+
+
+def _heard(sound: Fields) -> list[Any]:
+    """A sound of a row: digest, seconds, rate, channels and the name of its file."""
+    seconds = round(sound["length"] / sound["rate"], 3)
+    return [sound["digest"], seconds, sound["rate"], sound["channels"], sound["name"]]
 
 
 def _judge_cells(row: SampleRow) -> JsonObject:

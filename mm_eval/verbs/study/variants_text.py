@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
 from mm_eval.results.number_text import EXACT, EXACT_NOTE, IN_PERCENT, p_text
-from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact
+from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact, sounds
 from mm_eval.results.run_table import brief_warnings
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
@@ -86,7 +87,10 @@ def write_samples(
         title,
         "differences.js",
         (row for part in parts for row in part),
-        lambda: pictures(dict.fromkeys(digest for part in parts for digest in part.digests), folders, path.parent),
+        lambda: chain(
+            pictures(dict.fromkeys(digest for part in parts for digest in part.digests), folders, path.parent),
+            sounds(dict.fromkeys(digest for part in parts for digest in part.sounds), folders, path.parent),
+        ),
         about,
     )
     return RunFolder(path.parent).write_lines(path.name, lines)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 INDEX = "runs.html"
 HEADERS = {
-    "content-security-policy": "default-src 'none'; img-src 'self' data:; style-src 'unsafe-inline'; "
+    "content-security-policy": "default-src 'none'; img-src 'self' data:; media-src 'self' data:; style-src 'unsafe-inline'; "
     "script-src 'self' 'unsafe-inline'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "cross-origin-resource-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
@@ -142,7 +142,7 @@ def _script(content: str | bytes) -> Response:
 
 
 def _picture(mime: str, content: bytes | None) -> Response:
-    if content is None or not mime.startswith("image/"):
+    if content is None or not mime.startswith(("image/", "audio/")):
         return Response(status_code=404)
     return Response(content, media_type=mime, headers={"cache-control": "private, max-age=86400, immutable"})
 

@@ -98,7 +98,7 @@ class _Files:
 
     def of_row(self, row: Mapping[str, Any]) -> dict[str, str]:
         """{digest: file name ending} of the sample's pictures that are there in full size."""
-        wanted = list(row.get("images", ()))
+        wanted = [*row.get("images", ()), *(digest for digest, *_ in row.get("y", ()))]
         new = [digest for digest in wanted if digest not in self._kinds and digest not in self._lacking]
         if new:
             self._write(row["t"], row["d"], new)
@@ -110,7 +110,9 @@ class _Files:
             if digest in digests and mime in ENDINGS:
                 self._put("pictures", digest, ENDINGS[mime], content)
                 self._kinds[digest] = ENDINGS[mime]
-                if digest not in kept:  # of a run with --no_report, or whose page is still to be written
+                if digest not in kept and mime.startswith(
+                    "image/"
+                ):  # of a run with --no_report, or whose page is still to be written
                     kept[digest] = thumbnail(content)
         for digest, jpeg in kept.items():
             self._put("thumbnails", digest, "jpg", jpeg)

@@ -97,7 +97,8 @@ def write_run_page(
 
 
 ENDINGS = {"image/png": "png", "image/jpeg": "jpg", "image/webp": "webp", "image/gif": "gif", "image/bmp": "bmp"}
-"""File name endings of the types that browsers show."""
+ENDINGS |= {mime: form for form, mime in MIME.items()}
+"""File name endings of the types that browsers show and play."""
 
 
 class RunPictures:

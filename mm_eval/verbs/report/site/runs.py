@@ -97,7 +97,7 @@ class ShownRun:
             def look(row: Mapping[str, Any]) -> dict[str, str]:
                 if self._stopped:
                     raise StoreError("the server has ended.")
-                for digest in row.get("images", ()):
+                for digest in [*row.get("images", ()), *(digest for digest, *_ in row.get("y", ()))]:
                     found.setdefault(digest, (row["t"], row["d"]))
                 return {}
 
