@@ -152,6 +152,8 @@ class Writer:
             return {"path": self.value(str(value))}
         if any(base.__module__ == "PIL.Image" and base.__name__ == "Image" for base in kind.__mro__):
             return self._of_picture(value)
+        if kind.__name__ == "Sound" and kind.__module__ == "mm_eval.data.sound.clip":
+            return {"snd": [self.value(part) for part in value.to_wire()]}
         if is_dataclass(value) and kind.__module__ == "mm_eval.values.types" and kind.__name__ in OF_TYPES:
             return {"c": [kind.__name__, {f.name: self.value(getattr(value, f.name)) for f in fields(value)}]}
         if isinstance(value, tuple) and kind.__module__ == "mm_eval.values.types" and kind.__name__ in OF_TYPES:
@@ -242,12 +244,34 @@ def _one_number(value: Any) -> dict[str, float]:
     return {}
 
 
-OF_TYPES = ("Video", "Clip", "Subtitle", "Number")
+OF_TYPES = ("Video", "Audio", "Clip", "Heard", "Subtitle", "Number")
 """Values of `mm_eval.values.types` that cross as themselves."""
 
 
 KINDS = frozenset(
-    ["d", "m", "t", "s", "b", "r", "n", "when", "span", "path", "p", "g", "c", "k", "o", "u", "w", "z", "rows", "one"]
+    [
+        "d",
+        "m",
+        "t",
+        "s",
+        "b",
+        "r",
+        "n",
+        "when",
+        "span",
+        "path",
+        "p",
+        "g",
+        "c",
+        "k",
+        "o",
+        "u",
+        "w",
+        "z",
+        "rows",
+        "one",
+        "snd",
+    ]
 )
 
 
@@ -332,6 +356,11 @@ class Reader:
     def _g(self, stated: list[Any], _: Any) -> Any:
         picture = self.given[stated[0]]
         return picture if stated[1] is None else picture.convert(stated[1])
+
+    def _snd(self, stated: list[Any], _: Any) -> Any:
+        from mm_eval.data.sound.clip import Sound
+
+        return Sound.of_wire([self.value(part) for part in stated])
 
     def _c(self, stated: list[Any], _: Any) -> Any:
         from mm_eval.values import types

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
+from typing import Any
 
 from mm_eval.data.media import encoded
 from mm_eval.engine.model import (
@@ -200,7 +201,7 @@ class Fleet(Model):
 
     def _lease(self, worker: Held, block: Block) -> Answers:
         """Sends a block to a worker. A request whose pictures can't be read any more fails here."""
-        files: dict[str, bytes] = {}
+        files: dict[str, Any] = {}
         sent: list[Instance] = []
         for instance in block.pending.values():
             try:
@@ -208,6 +209,10 @@ class Fleet(Model):
                     for digest, picture in zip(instance.image_digests, instance.images(), strict=True):
                         if digest not in files:
                             files[digest] = encoded(picture, digest)[1]
+                if instance.sounds and any(digest not in files for digest in instance.sound_digests):
+                    for digest, sound in zip(instance.sound_digests, instance.sounds(), strict=True):
+                        if digest not in files:
+                            files[digest] = sound.packed()
                 sent.append(instance)
             except MMEvalError as error:
                 yield instance, error

@@ -33,6 +33,7 @@ from typing import Any, Protocol, TypeAlias
 
 from mm_eval.config.arguments import shortly
 from mm_eval.data.decode import as_rgb, open_picture
+from mm_eval.data.sound.clip import Sound
 from mm_eval.engine.model import METHODS, Model, measured, prepare_once
 from mm_eval.engine.model import stop as stop_model
 from mm_eval.ray.blocks import groups_of
@@ -102,15 +103,20 @@ class Worker:
                 found.append(self._events.get())
             yield _joined(found)
 
-    def lease(self, number: int, rows: list[tuple[Any, ...]], files: Mapping[str, bytes]) -> None:
-        """Takes a block. rows: of `row_of`. files: the content of each picture by its digest."""
+    def lease(self, number: int, rows: list[tuple[Any, ...]], files: Mapping[str, Any]) -> None:
+        """Takes a block. rows: of `row_of`. files: by their digests the content of each picture and
+        the parts of each sound (`Sound.packed`)."""
 
         def pictures(digests: tuple[str, ...]) -> Callable[[], list[Any]]:
             return lambda: [as_rgb(open_picture(files[digest])) for digest in digests]
 
+        def sounds(digests: tuple[str, ...]) -> Callable[[], list[Sound]]:
+            return lambda: [Sound.of_wire(files[digest]) for digest in digests]
+
         instances = [Instance(doc={}, **dict(zip(TRAVELS, row, strict=True))) for row in rows]
         for instance in instances:
             instance.images = pictures(instance.image_digests) if instance.image_digests else None
+            instance.sounds = sounds(instance.sound_digests) if instance.heard else None
         with self._changed:
             if self._stopped:  # it was on its way when the run was stopped
                 self._events.put(("returned", number, list(range(len(instances)))))
@@ -255,7 +261,7 @@ class Cluster(Protocol):
     def start(self, worker: int) -> None:
         """Starts a worker as soon as there is room for it."""
 
-    def lease(self, worker: int, lease: int, rows: list[tuple[object, ...]], files: Mapping[str, bytes]) -> None:
+    def lease(self, worker: int, lease: int, rows: list[tuple[object, ...]], files: Mapping[str, Any]) -> None:
         """Sends a block to a worker."""
 
     def recall(self, worker: int, stop: bool) -> None:

@@ -189,6 +189,9 @@ class Audible(Protocol):
     def encoded(self, forms: tuple[str, ...] = ("wav",)) -> tuple[str, bytes]:
         """(form, content) of a file: the stored one if it is in one of these forms and no segment is cut, else a WAV."""
 
+    def packed(self) -> list[Any]:
+        """Plain values, bytes and arrays of which another machine makes the same clip."""
+
 
 def sounds_to_json(heard: Sequence[Heard], shown: Sequence[str]) -> dict[str, Any]:
     """The entries of a record that hold its sounds, and what each turn shows; none without sound."""

@@ -5,10 +5,12 @@ import threading
 import time
 from collections.abc import Iterable
 from dataclasses import fields, replace
+from functools import partial
 from typing import Any
 
 import pytest
 
+from mm_eval.data.sound.clip import Sound
 from mm_eval.engine.model import (
     Model,
     ModelFacts,
@@ -30,6 +32,7 @@ from mm_eval.ray.blocks import Block, blocks_of
 from mm_eval.ray.worker import differences
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
+from tests.data.sound.sounds import tone, wav
 from tests.engine.fakes import Died, Echo, a_fleet, requests
 from tests.processes import HANGS, wait_until
 from tests.sets import each_of
@@ -597,4 +600,21 @@ def test_a_fleet_forwards_the_facts_as_a_whole_and_says_where_it_runs() -> None:
     prepare_once(model)
     assert measured(model).machine == {"device": "NVIDIA H200", "parameters": 7, "threads": 4}
     assert model.facts.ran_on["workers"] in ({"CPU": 1}, {"CPU": 2})
+    model.close()
+
+
+def test_sounds_travel_with_their_requests() -> None:
+    class Hears(Echo):
+        def answer(self, instance: Instance) -> Answer:
+            assert instance.sounds is not None
+            return Answer(" ".join(f"{abs(each.samples(mono=True)).sum():.3f}" for each in instance.sounds()))
+
+    model, _ = a_fleet(Hears, 2)
+    asked = requests(6)
+    for number, row in enumerate(asked):
+        sound = Sound(wav(tone(200 + 100 * (number // 2))), 0.01)
+        row.sounds, row.heard, row.turn_shown = partial(list, [sound]), (sound.heard,), ("a",)
+    found = answered(model.generate(asked), asked)
+    sums = [f"{abs(row.sounds()[0].samples(mono=True)).sum():.3f}" for row in asked if row.sounds]
+    assert [found[n].output for n in range(6)] == sums and len(set(sums)) == 3
     model.close()

@@ -9,6 +9,7 @@ from PIL import Image as Pillow
 
 from mm_eval.api import evaluate
 from mm_eval.config.task_config import TaskConfig
+from mm_eval.data.sound.clip import Sound
 from mm_eval.data.source import DataSource
 from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.prompt.task import PromptStyle, Task
@@ -178,3 +179,43 @@ def test_a_deaf_model_is_refused_before_the_run_in_one_sentence(folder: Path) ->
         evaluate(model="tiny-llava", tasks=["tones"], include_path=str(folder), output_path=str(folder / "out"))
     assert found.value.what == "the questions have sound, which tiny-llava does not take."
     assert not list((folder / "out").rglob("*.jsonl"))
+
+
+OF_LMMS_EVAL = """import numpy as np
+
+
+def as_it_is(doc):
+    return [doc["audio"]]
+
+
+def as_voxpopuli(doc):
+    audio = doc.get("audio")
+    if not isinstance(audio, dict):
+        return [{"array": np.zeros(16_000, dtype=np.float32), "sampling_rate": 16_000}]
+    array, rate = audio.get("array"), audio.get("sampling_rate", 16_000)
+    assert "array" in audio and dict(audio)["sampling_rate"] == rate and {**audio}["path"] == audio["path"]
+    return [{"array": array.astype(np.float32), "sampling_rate": rate}]
+
+
+def text(doc, lmms_eval_specific_kwargs=None):
+    return doc["question"]
+
+
+def seconds(doc, results):
+    return {"exact_match": float(len(doc["audio"]["array"]) / doc["audio"]["sampling_rate"])}
+"""
+
+
+@pytest.mark.parametrize("function", ["as_it_is", "as_voxpopuli"])
+def test_task_code_of_lmms_eval_gets_what_datasets_decodes_and_its_sounds_come_back(
+    folder: Path, function: str
+) -> None:
+    (folder / "utils.py").write_text(OF_LMMS_EVAL)
+    text = TASK.replace("doc_to_audio: audio", f"doc_to_visual: !function utils.{function}")
+    text = text.replace("doc_to_text: question", "doc_to_text: !function utils.text")
+    more = "process_results: !function utils.seconds\nlmms_eval_specific_kwargs: {default: {post_prompt: ''}}\n"
+    (folder / "tones.yaml").write_text(text + more)
+    results = evaluate(model="dummy", tasks=["tones"], include_path=str(folder), output_path=str(folder / "out"))
+    assert results["tones"]["exact_match"].value == pytest.approx(0.1)
+    rows = [json.loads(line) for line in (folder / "out" / "samples" / "tones.jsonl").read_text().splitlines()]
+    assert [row["sounds"][0]["digest"] for row in rows] == [Sound(wav(tone(220 * n))).digest for n in (1, 2, 3, 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -28,6 +28,9 @@ if TYPE_CHECKING:
     from mm_eval.data.sound.wav import Block, Wav
 
     Samples = NDArray[np.float32]
+
+KEYS = ("path", "array", "sampling_rate")
+"""What a decoded column of `datasets` has."""
 
 MOST_RATE, MOST_CHANNELS = 768_000, 64
 """The highest rate and the most channels of an array that is taken for sound."""
@@ -55,11 +58,12 @@ class _About:
     digest: str
 
 
-class Sound(Mapping[str, Any]):
+class Sound(dict[str, Any]):
     """A clip of sound, or a segment of one, decoded when its samples are asked for.
 
-    As a mapping it has the three keys of a decoded column of `datasets`: `array` (a channel alone, or the mean of all),
-    `sampling_rate` and `path`. So the code of a task reads it as it reads that.
+    As a dict it has the three keys of a decoded column of `datasets`: `array` (a channel alone, or the mean of all),
+    `sampling_rate` and `path`. So the code of a task reads it as it reads that. Some of lmms-eval's takes what is no dict for
+    missing, and asks with silence.
     """
 
     def __init__(
@@ -70,6 +74,7 @@ class Sound(Mapping[str, Any]):
         name: str = "",
     ) -> None:
         """source: a path as `kept_files` takes it, the bytes of a file, or samples. start, end: seconds. name: of the file."""
+        super().__init__()
         self.source, self.start, self.end = source, start, end
         self.name = os.path.basename(name or (source if isinstance(source, str) else ""))
 
@@ -260,13 +265,30 @@ class Sound(Mapping[str, Any]):
             return self.source if isinstance(self.source, str) else self.name or None
         raise KeyError(key)
 
+    def __contains__(self, key: object) -> bool:
+        return key in KEYS
+
     def __iter__(self) -> Iterator[str]:
-        return iter(("array", "path", "sampling_rate"))
+        return iter(KEYS)
 
     def __len__(self) -> int:
-        return 3
+        return len(KEYS)
 
-    __hash__ = object.__hash__
+    def get(self, key: str, default: Any = None) -> Any:
+        """As of a plain dict."""
+        return self[key] if key in KEYS else default
+
+    def keys(self) -> Any:
+        """As of a plain dict, and so `values` and `items`."""
+        return dict.fromkeys(KEYS).keys()
+
+    def values(self) -> Any:
+        return [self[key] for key in KEYS]
+
+    def items(self) -> Any:
+        return [(key, self[key]) for key in KEYS]
+
+    __hash__ = object.__hash__  # type: ignore[assignment]
 
     def __eq__(self, other: object) -> bool:
         return self is other
@@ -275,6 +297,32 @@ class Sound(Mapping[str, Any]):
         return f"Sound({self.name or type(self.source).__name__})"
 
     # Its file
+
+    def packed(self) -> list[Any]:
+        """The clip for another machine, where `of_wire` makes one with the same samples and the same encoded file of it."""
+        found = self
+        if isinstance(self.source, str) and self.start is None and self.end is None:
+            with self._file() as (file, _, _):
+                found = Sound(file.read(), name=self.name)
+        elif not isinstance(self.source, _Array):
+            import numpy as np
+
+            form = self.form
+            bits = form.bits or (0 if form.lossless else 16)  # a WAV of it has so many
+            found = Sound(_Array(form.rate, np.concatenate([*self.blocks()]), bits), name=self.name)
+        return found.to_wire()
+
+    def to_wire(self) -> list[Any]:
+        """What another process makes the same clip of by `of_wire`: plain values, bytes and arrays."""
+        given = self.source
+        source = [given.rate, given.block, given.bits] if isinstance(given, _Array) else given
+        return [source, self.start, self.end, self.name]
+
+    @classmethod
+    def of_wire(cls, parts: Sequence[Any]) -> Sound:
+        """The clip that `to_wire` stated."""
+        source, start, end, name = parts
+        return cls(_Array(*source) if isinstance(source, list) else source, start, end, name)
 
     @property
     def _unstated(self) -> str:

@@ -153,3 +153,16 @@ def test_nothing_is_held_but_the_stored_file() -> None:
     sound = of(wav(STEREO))
     sound.samples()
     assert sound.held == len(wav(STEREO)) and io.BytesIO(sound.encoded()[1]).read(4) == b"RIFF"
+
+
+@pytest.mark.parametrize("part", [(None, None), (0.02, 0.05)])
+def test_a_clip_that_crosses_to_a_worker_has_the_same_samples_and_the_same_file(
+    part: tuple[float | None, float | None], tmp_path: Path
+) -> None:
+    (tmp_path / "a.wav").write_bytes(wav(STEREO))
+    floats = {"array": np.linspace(-1, 1, 3200, dtype="f4"), "sampling_rate": RATE}
+    for source in (str(tmp_path / "a.wav"), wav(STEREO), floats):
+        sound = of(Audio(source, *part))
+        again = Sound.of_wire(sound.packed())
+        assert (again.samples() == sound.samples()).all() and again.encoded() == sound.encoded()
+        assert (again.rate, again.channels, again.length) == (sound.rate, sound.channels, sound.length)
