@@ -488,14 +488,16 @@ def _score_and_write(
         folder.path,
         _exit_code(outcome, is_incomplete(opened, scores, further)),
         order,
-        notes_of(opened, state, outcome, changed, stopped) + said + left,
+        notes_of(opened, state, outcome, changed, stopped, scores) + said + left,
         problems_of(scores, outcome, further),
         categories=opened.request.categories,
         requested=outcome.all_requested,
     )
     if isinstance(opened, Prepared) and processes().count == 1:
         again = (
-            notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed, stopped) + said + left
+            notes_of(opened, state, Outcome(reused=outcome.reused + outcome.answered), changed, stopped, scores)
+            + said
+            + left
         )
         if is_whole:  # else the same command writes the page
             from mm_eval.finished import save_finished

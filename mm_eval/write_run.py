@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
+from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.folder import RunFolder, entry_of, findings_of, refused_in, scored_by
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.launch import Processes, processes
@@ -41,7 +42,7 @@ from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
 from mm_eval.values.files import encoder
-from mm_eval.values.types import Fields, Options, for_json
+from mm_eval.values.types import Fields, Options, for_json, main_metrics
 from mm_eval.values.words import counted, listed, of_all
 
 if TYPE_CHECKING:
@@ -160,12 +161,25 @@ def thumbnails(
     return thumbnails_of_requests(folder.path, prepared.tasks.values())
 
 
+def _categories_asked(config: TaskConfig, scores: TaskScores) -> Iterator[str]:
+    """Of a task whose main number adds up its categories, such as MME's: how many of them a part of the documents has."""
+    aggregated = {str(entry.get("metric")): entry.get("aggregation") for entry in config.metric_list}
+    main = main_metrics(config.metadata)
+    by_function = [aggregated[name] for name in main if callable(aggregated.get(name))]
+    categories = {name for name, function in aggregated.items() if name not in main and function in by_function}
+    asked = len(categories & {number.metric for number in scores.numbers})
+    if asked < len(categories):
+        were = "was" if asked == 1 else "were"
+        yield f"{asked} of {len(categories)} categories of {config.name} {were} asked; the others add nothing to its scores"
+
+
 def notes_of(
     opened: OpenedRun,
     state: JournalState,
     outcome: Outcome,
     changed: Sequence[str] = (),
     stopped: Record | None = None,
+    scores: Mapping[str, TaskScores] | None = None,
 ) -> list[str]:
     """What a reader of the table should know.
 
@@ -179,6 +193,9 @@ def notes_of(
         more = f" and of {counted(len(parts) - 4, 'more task')}" if len(parts) > 4 else ""
         were = "was" if [some for some, _ in opened.in_part.values()] == [1] else "were"
         notes.append(f"only {', '.join(parts[:4])}{more} {were} requested; these scores are not benchmark results")
+    for name in opened.in_part:
+        if scores is not None and name in scores:
+            notes += _categories_asked(opened.tasks[name].config, scores[name])
     if opened.request.blind:
         seen = (
             "their pictures were left out"

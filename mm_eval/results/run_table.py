@@ -258,7 +258,7 @@ def _footer(results: Results, every: bool = True) -> Iterator[str]:
 
 
 def bounds_of_turns(run: RunFacts) -> Iterator[str]:
-    """A line for each bound of the turns of a document: "babyvision@python: at most 50 calls, 50 rounds a document"."""
+    """A line for each bound of the turns of a document: "babyvision@python: at most 50 calls, 50 rounds per document"."""
     by_bound: dict[str, list[str]] = {}
     for name, most in run.most.items():
         if not isinstance(most, dict) or not all(type(count) is int for count in most.values()):
@@ -266,7 +266,7 @@ def bounds_of_turns(run: RunFacts) -> Iterator[str]:
         said = ", ".join(counted(count, noun.removesuffix("s")) for noun, count in most.items())
         by_bound.setdefault(said, []).append(name)
     for said, names in by_bound.items():
-        yield f"{', '.join(names)}: at most {said} a document"
+        yield f"{', '.join(names)}: at most {said} per document"
 
 
 def merged_notes(notes: Iterable[str], keys: Sequence[str]) -> Iterator[str]:

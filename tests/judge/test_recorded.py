@@ -93,7 +93,7 @@ def test_compare_on_the_command_line_says_why_and_how_to_go_on(cli, folders):
     assert refused.code == 2 and "gpt-4o and llama" in refused.err
     assert "--mix_judges" in refused.err and "score RUN --judge" in refused.err
     mixed = cli("compare", folders["a"], folders["kind"], "--mix_judges")
-    assert mixed.code == 0 and "(--mix_judges)" in mixed.out and "B is better than A" in mixed.out
+    assert mixed.code == 0 and "(--mix_judges)" in mixed.out and "B against A: better on mme" in mixed.out
     assert cli("compare", folders["a"], folders["b"]).code == 0
 
 

@@ -259,5 +259,5 @@ def test_the_table_and_the_results_state_the_most_calls_and_rounds(cli, tmp_path
     scored = cli("score", tmp_path / "run", "--include_path", tmp_path / "task")
     page = cli("report", tmp_path / "run")
     assert page.code == 0, page.err
-    assert "looks: at most 4 calls, 6 rounds a document" in scored.out, scored.out
-    assert "at most 4 calls, 6 rounds a document" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")
+    assert "looks: at most 4 calls, 6 rounds per document" in scored.out, scored.out
+    assert "at most 4 calls, 6 rounds per document" in (tmp_path / "run" / "report.html").read_text(encoding="utf-8")

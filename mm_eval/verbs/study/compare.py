@@ -33,6 +33,10 @@ UNKNOWN = (
 )
 
 
+LEVEL = 0.05
+"""Below which a p-value is significant."""
+
+
 @dataclass
 class Comparison:
     """One run against the first.
@@ -324,7 +328,22 @@ def _of_the_same(comparison: Comparison, change: Change, compared: Sequence[Comp
 
 
 def verdict(change: Change, name: str, baseline: str) -> str:
-    """A sentence on one number: which run is better and by how much, or how many docs would show a difference."""
+    """A sentence on one number: which run is better and by how much, or how many docs would show a difference.
+
+    A second one where McNemar's test of the docs that flipped says otherwise.
+    """
+    return _verdict(change, name, baseline) + otherwise(change)
+
+
+def otherwise(change: Change) -> str:
+    """What McNemar's test finds, where it and the test of the difference are on two sides of 5%. Neither is corrected here."""
+    p, flips = change.difference.p_value, change.flips
+    if p is None or flips is None or (p < LEVEL) is (flips.p_value < LEVEL):
+        return ""
+    return f" McNemar's exact test, which takes documents as independent, gives p {p_text(flips.p_value, '= ')}."
+
+
+def _verdict(change: Change, name: str, baseline: str) -> str:
     found, metric = change.difference, change.key.metric
     docs = found.n or 0
     where = f"{change.task} ({metric})"
@@ -337,15 +356,24 @@ def verdict(change: Change, name: str, baseline: str) -> str:
         return f"{name} is {word} than {baseline} on {where} by {amount} (p {p_text(change.corrected, '= ')})."
     if found.value == 0:
         return f"{name} and {baseline} score the same on {where} with {counted(docs, 'document')}."
-    needed = found.docs_needed
-    if found.p_value < 0.05 or needed is None or needed <= docs:
+    needed = more_docs(change)
+    if needed is None:
         between = f"On {where} {name} and {baseline} show no significant difference"
         ps = f"p is {p_text(found.p_value)} alone and {p_text(change.corrected)}"
         return f"{between}: {ps} after correction for {counted(change.comparisons, 'comparison')}."
     return (
         f"On {where} {name} and {baseline} show no significant difference with {counted(docs, 'document')}; "
-        f"about {rounded(needed):,} would be needed if it is as large as seen ({change.unit.signed(found.value)})."
+        f"about {needed:,} would be needed if it is as large as seen ({change.unit.signed(found.value)})."
     )
+
+
+def more_docs(change: Change) -> int | None:
+    """About how many docs would show a difference as large as seen; None where there are as many, or none was seen."""
+    found = change.difference
+    if found.p_value is None or found.p_value < LEVEL or not found.value:
+        return None
+    needed = found.docs_needed
+    return rounded(needed) if needed is not None and needed > (found.n or 0) else None
 
 
 def _amount(found: Number, unit: Unit) -> str:

@@ -22,7 +22,7 @@ from mm_eval.values.types import Number
 from mm_eval.values.words import counted
 from mm_eval.values.words import listed as listed_names
 from mm_eval.verbs.study.cells import change_json, difference_cells, reach, with_margin
-from mm_eval.verbs.study.compare import Comparison, Kinds, count_kinds, is_of_repeats, verdict
+from mm_eval.verbs.study.compare import Comparison, Kinds, count_kinds, is_of_repeats, more_docs, otherwise, verdict
 from mm_eval.verbs.study.gains import sentences
 from mm_eval.verbs.study.gains_table import gains_table
 from mm_eval.verbs.study.task_variants import VariantRun
@@ -117,7 +117,7 @@ def render(
         parts += ["", *to_text(table).split("\n"), "", *left_out(out)]
         parts += [f"Not shown: {counted(hidden, 'more metric')}. Use --categories"] if hidden else []
         parts += [
-            *_below(comparison, changes, called[letter], called["A"]),
+            *_below(comparison, changes, called[letter], called["A"], above=True),
             *_flipped(comparison, changes, listed, page),
         ]
     return "\n".join(map(in_line, parts))
@@ -380,11 +380,27 @@ def said_of_all(comparison: Comparison, letter: str, other: str) -> str:
     return "".join(parts) + "."
 
 
-def _below(comparison: Comparison, changes: Sequence[Change], letter: str, base: str = "A") -> Iterator[str]:
-    """Verdicts on the headline numbers, and what limits them. changes: those of the table."""
-    for change in changes:
-        if change.headline:
+def _below(
+    comparison: Comparison, changes: Sequence[Change], letter: str, base: str = "A", above: bool = False
+) -> Iterator[str]:
+    """Verdicts on the headline numbers, and what limits them. changes: those of the table.
+
+    above: the significant differences stand in a line above the table, and the table has the others: a sentence says only more.
+    """
+    headlines, needed = [change for change in changes if change.headline], list[str]()
+    for change in headlines:
+        several = sum(each.task == change.task for each in headlines) > 1
+        if not above or (change.told_apart and not change.main) or change.difference.p_value is None:
             yield verdict(change, letter, base)
+        elif (docs := more_docs(change)) is not None and not change.told_apart:
+            label = f"{change.task} ({change.key.label})" if several else change.task
+            needed.append(f"{label} about {docs:,} ({change.difference.n or 0:,} now)")
+        elif change.told_apart or not change.difference.value:
+            yield from filter(None, [otherwise(change).strip()])
+        else:
+            yield verdict(change, letter, base)
+    if needed:
+        yield f"Documents needed to show a difference as large as seen: {', '.join(needed)}"
     yield from comparison.said
     if any(change.unit.is_percent for change in changes):
         yield IN_PERCENT

@@ -103,16 +103,20 @@ class Prompts(Variants):
                         alike.setdefault(change.key, []).append((prompt, change))
                         continue
                     yield verdict(change, prompt, self.baseline) + _few(change)
+        together = dict[tuple[tuple[str, ...], int], list[MetricKey]]()
         for key, changes in alike.items():
             names, first = [label for label, _ in changes], changes[0][1]
             if len(changes) == 1:
                 yield verdict(first, names[0], self.baseline) + _few(first)
             else:
-                of_docs = counted(first.difference.n or 0, "document")
-                yield (
-                    f"On {name} ({key.metric}) {listed(names, 6)} show no significant difference from {self.baseline} "
-                    f"with {of_docs}."
-                )
+                together.setdefault((tuple(names), first.difference.n or 0), []).append(key)
+        for (labels, docs), keys in together.items():
+            one = f" ({keys[0].metric})" if len(keys) == 1 else ""
+            any_of = f" by any of {len(keys)} metrics" if len(keys) > 1 else ""
+            yield (
+                f"On {name}{one} {listed(labels, 6)} show no significant difference from {self.baseline} "
+                f"with {counted(docs, 'document')}{any_of}."
+            )
 
     def texts(self) -> dict[str, str]:
         """The text of each prompt block with its rule of frames, task by task."""

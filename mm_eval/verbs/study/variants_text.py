@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.engine.folder import RunFolder
+from mm_eval.results.changes import Change
 from mm_eval.results.number_text import EXACT, EXACT_NOTE, IN_PERCENT, p_text
 from mm_eval.results.page import SampleRows, about_differences, page, pictures, run_fact, sounds
 from mm_eval.results.run_table import brief_warnings
@@ -23,8 +24,8 @@ from mm_eval.verbs.study.variants import Variants
 
 SHARES = ("unparsed", "filtered", "refused", "truncated", "failed")
 FLIPS = ("lost", "gained", "reworded")
-OTHER_NUMBERS, ZERO_SHARES = 4, 5
-"""How soon columns of other numbers than the main one, and shares that are all 0, leave a table that is too wide."""
+MCNEMAR, OTHER_NUMBERS, ZERO_SHARES = 3, 4, 5
+"""How soon columns leave a table that is too wide: McNemar's test, other numbers than the main one, shares that are all 0."""
 
 
 def render(models: Sequence[Variants], width: int | None = None) -> str:
@@ -146,6 +147,11 @@ def _count_cells(of_model: Variants, place: int | None, label: str, name: str) -
     return {**cells, "reworded": str(reworded)}
 
 
+def _mcnemar(change: Change) -> str:
+    """The p-value of the docs that flipped, where they are right or wrong."""
+    return p_text(change.flips.p_value) if change.flips is not None else ""
+
+
 def _terminal_table(of_model: Variants, name: str) -> Table:
     """A line for each variant: each headline number with its difference and p-value, then the counts."""
     columns = [Column(name, "text", "label")]
@@ -158,6 +164,7 @@ def _terminal_table(of_model: Variants, name: str) -> Table:
             Column(key.label, cell=str(key), spare=OTHER_NUMBERS if other else 0),
             Column(of_model.heading, cell=f"difference of {key}", spare=OTHER_NUMBERS if other else 0),
             Column("p (Holm)", cell=f"p of {key}", spare=OTHER_NUMBERS if other else 1),
+            *([] if other else [Column("McNemar p", cell=f"McNemar p of {key}", spare=MCNEMAR)]),
         ]
     rows = []
     for label in shown:
@@ -166,13 +173,17 @@ def _terminal_table(of_model: Variants, name: str) -> Table:
             found, change = of_model.estimate(label, name, key), of_model.change(label, name, key)
             unit = of_model.unit(name, key)
             cells[str(key)] = None if found is None else with_margin(found, unit)
-            cells[f"difference of {key}"] = cells[f"p of {key}"] = ""
+            cells[f"difference of {key}"] = cells[f"p of {key}"] = cells[f"McNemar p of {key}"] = ""
             if found is not None and change is not None:
                 difference = of_model.difference(change)
                 said = f"{unit.signed(difference.value)} {unit.spread(difference)}".rstrip()
                 cells[f"difference of {key}"] = said + (" *" if change.told_apart else "")
                 cells[f"p of {key}"] = p_text(change.corrected)
+                cells[f"McNemar p of {key}"] = _mcnemar(change)
         rows.append(Row(cells))
+    columns = [
+        column for column in columns if not column.key.startswith("McNemar") or any(r.cells[column.key] for r in rows)
+    ]
     for share in SHARES:
         columns.append(Column(share, spare=2 if any(row.cells[share] != "0.0%" for row in rows) else ZERO_SHARES))
     return Table([*columns, *(Column(way, spare=3) for way in FLIPS)], rows)
@@ -187,7 +198,7 @@ def _page_table(of_model: Variants, place: int, name: str) -> Table:
         Column(of_model.heading, cell="difference"),
         Column("95% interval"),
         Column("", "text", "drawing"),
-        *map(Column, ("p (Holm)", *FLIPS, *SHARES)),
+        *map(Column, ("p (Holm)", "McNemar p", *FLIPS, *SHARES)),
     ]
     rows: list[Row] = []
     shown = of_model.shown(name)
@@ -204,6 +215,7 @@ def _page_table(of_model: Variants, place: int, name: str) -> Table:
             cells["value"] = None if found is None else with_margin(found, unit)
             if found is not None and change is not None:
                 cells.update(difference_cells(change, of_model.difference(change), unit, far))
+                cells["McNemar p"] = _mcnemar(change)
             rows.append(Row(cells, marked=bool(change and change.told_apart)))
     return Table(columns, rows)
 

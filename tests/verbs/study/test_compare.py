@@ -9,6 +9,7 @@ from mm_eval.results.recorded import RecordedRun, headline_keys
 from mm_eval.scoring.metrics.stderr import mean_stderr
 from mm_eval.values.distributions import holm
 from mm_eval.verbs.report.release.numbers import release_table
+from mm_eval.verbs.study import compare_text
 from mm_eval.verbs.study.compare import compare, count_kinds, verdict
 from tests.results.conftest import answers_with, in_page, ran
 
@@ -58,7 +59,8 @@ def test_what_was_asked_differently_stands_above_the_numbers(cli, dummy_run, bas
     said, table = done.out.index("the prompt differs"), done.out.index("95% interval")
     assert said < table and done.out.index("not the same documents") < table
     assert "152 documents are not the same in both runs, or in one only" in done.out  # of SEED-Bench's 252
-    assert "about" in done.out and "would be needed" in done.out
+    assert "Documents needed to show a difference as large as seen: " in done.out and " now)" in done.out
+    assert "show no significant difference on" not in done.out, "the first line says it, and no sentence again"
 
 
 def test_docs_that_are_not_the_same_are_not_paired(perfect, worse, base):
@@ -380,6 +382,21 @@ def test_all_wrong_against_all_right_has_a_verdict(base, mme_rows):
     assert found.value == 200 and found.interval[1] == 200 and 0 < found.interval[0] < 100
     assert found.p_value == pytest.approx(2 ** (1 - clusters)) and change.told_apart
     assert verdict(change, "B", "A").startswith("B is better than A on mme (mme_perception_score) by 200.00 [")
+
+
+def test_mcnemars_test_is_named_where_it_says_otherwise(base, mme_rows):
+    """10 of 10 documents flipped, of 5 pictures: the paired test counts pictures, and 5 are too few; 8 of 8 of 4 likewise."""
+    folders = []
+    for name, wrong in (("few-all", set(range(10))), ("few-none", set())):
+        path = answers_with(base / f"{name}.jsonl", mme_rows, wrong)
+        words = ("--tasks", "mme", "--model", "replay", "--model_args", f"path={path}", "--limit", "10")
+        folders.append(ran(base / name, *words))
+    runs = [RecordedRun.read(folder) for folder in folders]
+    [comparison] = compare(runs)
+    [change] = [change for change in comparison.changes if change.main]
+    said = "McNemar's exact test, which takes documents as independent, gives p = 0.002."
+    assert not change.told_apart and verdict(change, "B", "A").endswith(said)
+    assert said in compare_text.render(runs[0], [comparison])
 
 
 def test_frames_of_videos_are_no_difference_where_none_was_shown(base):

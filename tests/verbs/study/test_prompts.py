@@ -115,6 +115,7 @@ def test_a_better_block_is_called_better(perfect, worse, base, mme_rows):
     trial = trial_of({"worse": worse, "perfect": perfect, "bit": bit})
     text = render([trial, trial])
     assert "perfect is better than worse on mme (mme_perception_score) by" in text and "(p <0.001)" in text
+    assert "McNemar p" in text
     assert (
         "On mme (mme_cognition_score) perfect, bit show no significant difference from worse with 120 documents."
         in text

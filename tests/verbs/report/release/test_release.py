@@ -264,6 +264,7 @@ def test_a_release_file_may_be_short_and_names_its_page(cli, tmp_path):
 def test_a_run_of_some_docs_is_told_wherever_its_numbers_are(cli, tmp_path):
     ran = cli("--tasks", "mme,seedbench", "--model", "dummy", "--sample", "--samples", '{"mme": [3, 5]}')
     assert "note: only 2 of 420 documents of mme were requested; these scores are not benchmark results" in ran.out
+    assert "note: 1 of 14 categories of mme was asked; the others add nothing to its scores" in ran.out
     run = RecordedRun.read(ran.folder)
     assert "dummy: 2 of 420 documents of mme, not a benchmark result." in as_markdown(release_table([run]))
     names = [result["dataset"]["name"] for result in model_index([run])[0]["results"]]
