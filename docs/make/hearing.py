@@ -7,6 +7,7 @@ from math import inf
 
 from mm_eval.models.hf.families import FAMILIES, NEEDS
 from mm_eval.models.hf.prompts.sounds import SoundInput
+from mm_eval.models.hf.transcriber import TRANSCRIBERS
 from tables import table
 
 KEPT = {
@@ -24,11 +25,14 @@ def made() -> str:
 
 
 def rows() -> Iterator[list[str]]:
-    """The cells of each type that hears, then of those that are refused."""
+    """The cells of each type that hears, of those that transcribe, and of those that are refused."""
     for name, family in sorted(FAMILIES.items()):
         if (kind := family.sound) is not None:
             beside = "text" if not family.sees else "text, pictures"
             yield [f"`{name}`", beside, kept(kind), most(kind), batches(kind) if family.batched else "no"]
+    for name, transcriber in sorted(TRANSCRIBERS.items()):
+        batches_of = "up to a window" if transcriber.window else "no"
+        yield [f"`{name}`", "nothing: `--model whisper`", "whole", "1, and none without", batches_of]
     for name, package in sorted(NEEDS.items()):
         yield [f"`{name}`", f"refused: its processor needs {package}", "", "", ""]
 

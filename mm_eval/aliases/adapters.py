@@ -32,12 +32,13 @@ class Other:
 
 
 _OWN_CODE = "has an adapter of its own in lmms-eval; here --model hf loads its checkpoint if transformers does"
+_PHI4 = "for sound add peft=FOLDER/speech-lora of the checkpoint"
 _NO_SOUND = "pictures, videos and text are shown to it; sound is not"
-_SOUND = "sound is not shown to a model here. For an omni model's pictures and text: --model hf."
 _MAKES = "it makes pictures or videos; answers are texts here. Models that read them: --model hf."
 _SERVE = (
     "serve the model behind OpenAI's API and use --model openai --model_args base_url=http://HOST:PORT/v1,model=NAME"
 )
+_SOUND = f"its code is its authors' own. Families of transformers that hear: --model hf. Or {_SERVE}."
 _ENGINE = f"there is no such engine here: --model hf or --model vllm runs the checkpoint; or {_SERVE}."
 
 
@@ -58,7 +59,7 @@ _COMPLETIONS = Other("openai", options={"chat_template": False})
 LM_EVAL: dict[str, Other] = {
     **dict.fromkeys(("hf-auto", "huggingface", "hf-multimodal", "hf-mistral3", "hf-causal", "hf-causal-experimental"), _hf()),
     "gpt2": _hf("gpt2"),
-    "hf-audiolm-qwen": Other(refused=_SOUND),
+    "hf-audiolm-qwen": _hf("Qwen/Qwen2-Audio-7B-Instruct"),
     "vllm-vlm": Other("vllm"),
     "local-chat-completions": _OPENAI,
     "openai-chat-completions": _OPENAI,
@@ -111,10 +112,10 @@ LMMS_EVAL: dict[str, Other] = {
     "video_llava": _hf("LanguageBind/Video-LLaVA-7B-hf"),
     "lfm2_5_vl": _hf("LiquidAI/LFM2.5-VL-1.6B"),
     **dict.fromkeys(("async_hf_model", "async_hf"), _hf("Qwen/Qwen2.5-VL-3B-Instruct")),
-    **dict.fromkeys(("qwen2_5_omni", "qwen2_5_omni_chat"), _hf("Qwen/Qwen2.5-Omni-7B", _NO_SOUND)),
-    **dict.fromkeys(("qwen3_omni", "qwen3_omni_chat"), _hf("Qwen/Qwen3-Omni-30B-A3B-Instruct", _NO_SOUND)),
+    **dict.fromkeys(("qwen2_5_omni", "qwen2_5_omni_chat"), _hf("Qwen/Qwen2.5-Omni-7B")),
+    **dict.fromkeys(("qwen3_omni", "qwen3_omni_chat"), _hf("Qwen/Qwen3-Omni-30B-A3B-Instruct")),
     **dict.fromkeys(("minicpm_o", "minicpm_o_chat"), _hf("openbmb/MiniCPM-o-2_6", _NO_SOUND)),
-    **dict.fromkeys(("phi4_multimodal", "phi4"), _hf("microsoft/Phi-4-multimodal-instruct", _NO_SOUND)),
+    **dict.fromkeys(("phi4_multimodal", "phi4"), _hf("microsoft/Phi-4-multimodal-instruct", _PHI4)),
     **dict.fromkeys(("baichuan_omni", "baichuan_omni_chat"), _hf("baichuan-inc/Baichuan-Omni-1d5", _NO_SOUND)),
     **dict.fromkeys(("omnivinci", "omnivinci_chat"), _hf("nvidia/omnivinci", _NO_SOUND)),
     "uni_moe_2_omni": _hf("HIT-TMG/Uni-MoE-2.0-Omni", _NO_SOUND),
@@ -176,7 +177,7 @@ LMMS_EVAL: dict[str, Other] = {
     **dict.fromkeys(("litellm_compatible",), Other("litellm")),
     "claude": Other("litellm", checkpoint="claude-3-opus-20240229", provider="anthropic"),
     **dict.fromkeys(
-        ("gemini", "gemini_api", "gemini_model"), Other("litellm", checkpoint="gemini-1.5-pro", provider="gemini")
+        ("gemini", "gemini_api", "gemini_model", "gemini_audio"), Other("litellm", checkpoint="gemini-1.5-pro", provider="gemini")
     ),
     **dict.fromkeys(
         ("qwen_vl_api", "qwen-vl-api"),
@@ -194,14 +195,10 @@ LMMS_EVAL: dict[str, Other] = {
         ("by_pass", "bypass"),
         Other(refused="recorded answers are scored by mm-eval score RUN, or --model replay --model_args path=FILE.jsonl."),
     ),
-    **dict.fromkeys(
-        (
-            "gemini_audio",
-            *("aero", "aero_realtime_vllm", "aero_realtime_vllm_chat", "audio_flamingo_3", "kimi_audio", "qwen2_audio"),
-            *("whisper", "whisper_tt", "whisper_vllm"),
-        ),
-        Other(refused=_SOUND),
-    ),
+    "qwen2_audio": _hf("Qwen/Qwen2-Audio-7B-Instruct"),
+    "audio_flamingo_3": _hf("nvidia/audio-flamingo-3-hf"),
+    **dict.fromkeys(("whisper_tt", "whisper_vllm"), Other("whisper", checkpoint="openai/whisper-large-v3")),
+    **dict.fromkeys(("aero", "aero_realtime_vllm", "aero_realtime_vllm_chat", "kimi_audio"), Other(refused=_SOUND)),
     **dict.fromkeys(
         (
             *("bagel", "bagel_umm", "bagel_lmms_engine", "bagel_unig2u"),
@@ -438,11 +435,11 @@ DROPPED: dict[str, str] = {
     "init_tts": _OWN_CONFIG,
     "init_vision": _OWN_CONFIG,
     "init_audio": _OWN_CONFIG,
-    "use_audio_in_video": "sound is not shown",
-    "load_audio_in_video": "sound is not shown",
-    "audio_length": "sound is not shown",
-    "audio_voice": "sound is not shown",
-    "audio_format": "sound is not shown",
+    "use_audio_in_video": "the sound of a video is not shown beside its frames",
+    "load_audio_in_video": "the sound of a video is not shown beside its frames",
+    "audio_length": "a sound is heard whole, or as much of it as the processor takes",
+    "audio_voice": "answers are texts",
+    "audio_format": "answers are texts",
     **dict.fromkeys(
         (
             *("read_bytes", "response", "allow_remote", "fail_on_missing", "decode_num_frames", "decode_fps"),

@@ -183,7 +183,7 @@ class _Seen:
         self.forms: dict[str, _Kept] = {}
         self.unread: Counter[str] = Counter()
         self.without_text: Counter[str] = Counter()
-        self.cut = _Kept()
+        self.cut, self.unheard = _Kept(), _Kept()
         self.remarks: dict[str, _Kept] = {}
         self.golds: dict[str, _Kept] = {}  # by the kind of answers that no right answer is of
         self.scored = False
@@ -211,8 +211,8 @@ class _Seen:
             return
         self.answered += 1
         answers, pick = answers_of(row), picked(row)
-        if row.get("cut"):
-            self.cut.add(example)
+        if row.get("cut"):  # a prompt with sounds is never cut: it is a sound
+            (self.unheard if row.get("sounds") else self.cut).add(example)
         for remark in row.get("remarks") or ():
             self.remarks.setdefault(remark, _Kept()).add(example)
         self.scored = self.scored or bool(answers) and any(_is_mark(value) for value in row["scores"].values())
@@ -337,6 +337,10 @@ def _cut(case: _Case, seen: _Seen) -> Iterator[Fault]:
         said = f"the prompts of {of_all(seen.cut.docs, seen.answered, 'document')} were cut at their beginning"
         cause = "the prompt with its examples is longer than the model's length, so instructions may be missing"
         yield case.finding("cut prompt", seen.cut, seen.answered, said, cause, "length")
+    if seen.unheard.docs:
+        said = f"the sounds of {of_all(seen.unheard.docs, seen.answered, 'document')} were cut at their end"
+        cause = "they are longer than the model's processor takes; --on_long_prompt fail leaves such documents out"
+        yield case.finding("cut sound", seen.unheard, seen.answered, said, cause, "show")
 
 
 def _remarks(case: _Case, seen: _Seen) -> Iterator[Fault]:

@@ -15,5 +15,6 @@ In the order of reading:
     weights     device, dtype, and the model with all its weights, quantised ones and adapters of PEFT too
     prompts/    instance -> token ids, pictures and videos; needs no weights, and `vllm` writes its prompts with it
     inference/  prompts -> texts and log-likelihoods; the only part that runs a model
+    transcriber models that only write down what they hear: `--model whisper`
     asking      instances -> answers: prompts are written ahead, batched and run
 """

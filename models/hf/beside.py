@@ -11,19 +11,20 @@ import importlib
 import importlib.util
 import logging
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 logger = logging.getLogger(__name__)
-_OF_TORCH = ("torchvision", "torchaudio", "torchcodec")
-_OF_SOUND = ("soundfile", "soxr")
+OF_TORCH = ("torchvision", "torchaudio", "torchcodec")
+OF_SOUND = ("soundfile", "soxr")
+"""soxr is installed for sound, and imports numpy: it is looked at when transformers is needed, not when a model is named."""
 NOT_BESIDE = ("transformers", "transformers_modules", "torch", "mm_eval", "importlib", "__main__", "__mp_main__")
 
 
-def leave_out_broken() -> None:
+def leave_out_broken(names: Iterable[str] = OF_TORCH) -> None:
     """Hides those that can't be imported from this process, with one warning each. Call it before transformers is imported."""
     modules: dict[str, Any] = sys.modules
-    for name in (*_OF_TORCH, *_OF_SOUND):
+    for name in names:
         if modules.get(name) is not None or importlib.util.find_spec(name) is None:
             continue
         try:
@@ -36,7 +37,7 @@ def leave_out_broken() -> None:
                 name,
                 type(error).__name__,
                 first,
-                "the build that fits torch" if name in _OF_TORCH else "it again",
+                "the build that fits torch" if name in OF_TORCH else "it again",
             )
 
 

@@ -248,6 +248,9 @@ TEXT_FAMILIES: dict[str, Family] = {
 }  # fmt: skip
 """Types of text models; each is compared with whole forwards by tests/models/hf/test_text_types.py."""
 
+SPEECH = ("moonshine", "whisper")
+"""Types that write down what they hear (`transcriber`)."""
+
 NEEDS = {
     **dict.fromkeys(("fun_asr_nano", "granite_speech", "granite_speech_plus"), "torchaudio"),
     **dict.fromkeys(("voxtral", "voxtral_realtime"), "mistral-common"),

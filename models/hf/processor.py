@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.values.errors import ConfigError
 
 from .arguments import WHERE, PromptArguments
-from .beside import NOT_BESIDE, broken_package, causes
-from .families import FAMILIES
+from .beside import NOT_BESIDE, OF_SOUND, broken_package, causes, leave_out_broken
+from .families import FAMILIES, SPEECH
 
 if TYPE_CHECKING:
     from transformers import BaseImageProcessor, PretrainedConfig, PreTrainedTokenizerBase, ProcessorMixin
@@ -50,6 +50,7 @@ TEXT_ALONE = ("mistral4",)
 
 def is_image_text(model_type: str) -> bool:
     """Whether checkpoints of this type read pictures and write text. transformers lists those that hear as well elsewhere."""
+    leave_out_broken(OF_SOUND)
     from transformers.models.auto import modeling_auto
 
     if model_type in modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES:
@@ -87,10 +88,13 @@ def image_text_loader(model_type: str) -> Any:
 
     if model_type not in LISTED and (thinker := LISTED.get(f"{model_type}_thinker")):
         return getattr(transformers, thinker)
-    if not is_image_text(model_type) and hears(model_type):
+    if not is_image_text(model_type) and (hears(model_type) or model_type in SPEECH):
         from transformers.models.auto import modeling_auto
 
-        tables = ("MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES", "MODEL_FOR_MULTIMODAL_LM_MAPPING_NAMES")
+        tables = [
+            f"MODEL_FOR_{table}_MAPPING_NAMES"
+            for table in ("SEQ_TO_SEQ_CAUSAL_LM", "MULTIMODAL_LM", "SPEECH_SEQ_2_SEQ")
+        ]
         named = next(
             found[model_type] for table in tables if model_type in (found := getattr(modeling_auto, table, {}))
         )
@@ -108,6 +112,7 @@ def text_loader(model_type: str) -> Any:
 
 def load_config(folder: Path, arguments: PromptArguments) -> PretrainedConfig:
     """The checkpoint's config object. Raises ConfigError if transformers does not know its model type."""
+    leave_out_broken(OF_SOUND)
     from transformers import AutoConfig
 
     with naming(arguments.pretrained, "config"), quiet():

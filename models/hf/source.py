@@ -17,7 +17,7 @@ from mm_eval.values.types import Fields, Instance, JsonObject, Options
 from .arguments import WHERE, PromptArguments
 from .beside import leave_out_broken
 from .checkpoint import Checkpoint, fits_of
-from .families import FAMILIES, NEEDS, TEXT_FAMILIES, family_of
+from .families import FAMILIES, NEEDS, SPEECH, TEXT_FAMILIES, family_of
 from .prompts.dates import asks_for_the_date, code_of, random_words
 from .prompts.prompt import PromptWriter
 from .prompts.tools import writes_tools
@@ -54,6 +54,9 @@ class Source:
         )
         self.checkpoint.check_json()
         kind = self.checkpoint.model_type
+        if kind in SPEECH:
+            what = f"{arguments.pretrained!r} ({kind}) writes down what it hears, and reads no question."
+            raise ConfigError(what, where=WHERE, hint="Write --model whisper.")
         if package := NEEDS.get(kind):
             what = f"{arguments.pretrained!r} ({kind}) has a processor that needs {package}, with which mm-eval does not run it."
             raise ConfigError(what, where=WHERE, hint="Serve it, for example with vLLM, and use --model openai.")

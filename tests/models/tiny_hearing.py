@@ -130,3 +130,52 @@ def gemma4_hears() -> Made:
             "subsampling_conv_channels": [128, 4], "attention_chunk_size": 4, "attention_context_left": 5,
         }
     )  # fmt: skip
+
+
+SPEECH: dict[str, Callable[[], Made]] = {}
+"""Types that write down what they hear."""
+
+
+def _transcribes(make: Callable[[], Made]) -> Callable[[], Made]:
+    SPEECH[make.__name__] = make
+    return make
+
+
+WHISPER_MARKS = ("<|startoftranscript|>", "<|en|>", "<|de|>", "<|translate|>", "<|transcribe|>", "<|startofprev|>")
+
+
+@_transcribes
+def whisper() -> Made:
+    """With two languages and timestamps of a window of two seconds."""
+    times = [f"<|{0.02 * step:.2f}|>" for step in range(50 * WINDOW + 1)]
+    made = tokenizer(*WHISPER_MARKS, "<|nospeech|>", "<|notimestamps|>", *times, bos=False)
+    vocabulary = len(made)
+    config = tf.WhisperConfig(
+        vocab_size=vocabulary, num_mel_bins=80, d_model=32, encoder_layers=1, decoder_layers=1, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=64, decoder_ffn_dim=64, max_source_positions=50 * WINDOW,
+        max_target_positions=64, pad_token_id=0, bos_token_id=1, eos_token_id=2, suppress_tokens=None, begin_suppress_tokens=None,
+        **_ids(made, decoder_start_token_id="<|startoftranscript|>"),
+    )  # fmt: skip
+    model = tf.WhisperForConditionalGeneration(config)
+    languages = _ids(made, **{"<|en|>": "<|en|>", "<|de|>": "<|de|>"})
+    model.generation_config = tf.GenerationConfig(
+        pad_token_id=0, bos_token_id=1, eos_token_id=2, is_multilingual=True, lang_to_id=languages, max_length=64,
+        task_to_id=_ids(made, transcribe="<|transcribe|>", translate="<|translate|>"),
+        no_timestamps_token_id=made.convert_tokens_to_ids("<|notimestamps|>"), max_initial_timestamp_index=50,
+        prev_sot_token_id=made.convert_tokens_to_ids("<|startofprev|>"), return_timestamps=False,
+        **_ids(made, decoder_start_token_id="<|startoftranscript|>"),
+    )  # fmt: skip
+    return model, tf.WhisperProcessor(feature_extractor=extractor(), tokenizer=made)
+
+
+@_transcribes
+def moonshine() -> Made:
+    made = tokenizer(bos=False)
+    config = tf.MoonshineConfig(
+        vocab_size=len(made), hidden_size=32, intermediate_size=64, encoder_num_hidden_layers=1, decoder_num_hidden_layers=1,
+        encoder_num_attention_heads=4, decoder_num_attention_heads=4, decoder_start_token_id=1, pad_token_id=0,
+    )  # fmt: skip
+    features = tf.Wav2Vec2FeatureExtractor(sampling_rate=16_000, do_normalize=False, return_attention_mask=True)
+    return tf.MoonshineForConditionalGeneration(config), tf.Wav2Vec2Processor(
+        feature_extractor=features, tokenizer=made
+    )

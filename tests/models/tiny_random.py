@@ -205,12 +205,14 @@ FAMILIES = ("llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", 
 def _made(kind: str) -> tuple[Any, Any]:
     """A model and its processor, in memory."""
     from tests.models import tiny_2026, tiny_newest, tiny_recent  # noqa: F401  (they add to MORE)
-    from tests.models.tiny_hearing import HEARING
+    from tests.models.tiny_hearing import HEARING, SPEECH
     from tests.models.tiny_more import MORE
     from tests.models.tiny_others import OTHERS
 
     if kind in HEARING:
         return HEARING[kind]()
+    if kind in SPEECH:
+        return SPEECH[kind]()
     if kind in MORE:
         return MORE[kind]()
     if kind in OTHERS:
@@ -257,7 +259,8 @@ def save(kind: str, folder: Path) -> Path:
     torch.manual_seed(0)
     model, processor = _made(kind)
     scaled(model if kind == "diffusion_gemma" else untied(model))  # which shares all weights between its two sides
-    model.generation_config = tf.GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
+    if kind != "whisper":  # whose own names its languages and timestamps
+        model.generation_config = tf.GenerationConfig(bos_token_id=1, eos_token_id=2, pad_token_id=0)
     model.save_pretrained(folder)
     processor.save_pretrained(folder)
     return folder
