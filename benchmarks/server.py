@@ -1,8 +1,9 @@
 """What asking a server costs: CPU milliseconds and memory of the client, and how many requests the server holds at a time.
 
-    python benchmarks/server.py [--docs 500] [--size 1152x896] [--delay 0.005] [--flight 64] [--text]
+    python benchmarks/server.py [--docs 500] [--size 1152x896] [--delay 0.005] [--flight 64] [--text] [--made opened|array]
 
 The server is a process of its own that answers after `delay` seconds. Each document has a picture of its own, none with --text.
+With --made the task's function makes it: a changed file that it opens itself, or an array.
 Two runs in new folders: first (with an empty cache folder) and second (with that of the first). Prints CPU ms a request, the
 peak of memory that belongs to the client alone in MB, and the median and most requests that the server held while it was busy.
 """
@@ -83,22 +84,53 @@ def serving(delay: float) -> Iterator[tuple[str, dict[str, float]]]:
         server.wait()
 
 
+MADE = """
+task: made
+dataset_path: json
+dataset_kwargs: {data_files: {test: FOLDER/rows.jsonl}}
+test_split: test
+doc_to_visual: !function utils.FORM
+doc_to_text: "Which is {{id}}?"
+doc_to_target: "{{id}}"
+metric_list: [{metric: exact_match}]
+"""
+UTILS = """
+import numpy
+from PIL import Image
+
+def opened(doc):
+    picture = Image.open("FOLDER/%d.jpg" % (doc["id"] % 100)).convert("RGB")
+    picture.putpixel((0, 0), (doc["id"] % 256, doc["id"] // 256, 7))
+    return [picture]
+
+def array(doc):
+    return [numpy.array(opened(doc)[0])]
+"""
+
+
+def made(folder: str, docs: int, size: tuple[int, int], form: str) -> list[str]:
+    """The options of a task whose function makes the pictures, from 100 files."""
+    from PIL import Image
+
+    for number in range(100):
+        small = Image.merge("RGB", [Image.effect_noise((40, 30), 80) for _ in "RGB"])
+        small.resize(size, Image.Resampling.BICUBIC).save(f"{folder}/{number}.jpg", quality=90)
+    Path(folder, "rows.jsonl").write_text("".join(f'{{"id": {number}}}\n' for number in range(docs)))
+    Path(folder, "utils.py").write_text(UTILS.replace("FOLDER", folder))
+    Path(folder, "made.yaml").write_text(MADE.replace("FOLDER", folder).replace("FORM", form))
+    return ["--tasks", "made", "--include_path", folder]
+
+
 def measure(args: argparse.Namespace, cache: str) -> dict[str, float]:
     """One run of the client."""
     width, height = map(int, args.size.split("x"))
     with tempfile.TemporaryDirectory() as folder, serving(args.delay) as (url, held):
-        words = [
-            "--tasks",
-            "seedbench",
-            "--model",
-            "openai",
-            "--limit",
-            str(args.docs),
-            "--output_path",
-            folder + "/run",
-        ]
+        words = ["--model", "openai", "--limit", str(args.docs), "--output_path", folder + "/run"]
         words += ["--model_args", f"base_url={url},model=m,num_concurrent={args.flight}"]
-        words += ["--data_root", str(seed_shaped(args.docs, (width, height)))]
+        if args.made:
+            words += made(folder, args.docs, (width, height), args.made)
+        else:
+            words += ["--tasks", "seedbench", "--data_root", str(seed_shaped(args.docs, (width, height)))]
         words += ["--blind"] if args.text else []
         before = resource.getrusage(resource.RUSAGE_CHILDREN)
         memory = str(Path(__file__).with_name("memory.py"))
@@ -119,6 +151,7 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.005)
     parser.add_argument("--flight", type=int, default=64)
     parser.add_argument("--text", action="store_true")
+    parser.add_argument("--made", choices=("opened", "array"))
     parser.add_argument("--serve", action="store_true", help=argparse.SUPPRESS)
     args = parser.parse_args()
     if args.serve:

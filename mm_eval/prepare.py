@@ -18,7 +18,7 @@ from mm_eval.adapters import in_our_words, make_model, own_model, uses_sample
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.cache import KnownAnswers
-from mm_eval.engine.folder import entry_of, findings_of
+from mm_eval.engine.folder import FILES, entry_of, findings_of
 from mm_eval.engine.generation import check_caps, one_token_cap
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import (
@@ -31,6 +31,7 @@ from mm_eval.engine.model import (
     described,
     dollars,
     expect,
+    measured,
     recall,
 )
 from mm_eval.engine.own_runs import is_own
@@ -116,6 +117,20 @@ class Prepared(OpenedRun):
             sandbox=self.sandbox if runs_code else None,
         )
         return part.spec()
+
+    def all_stored(self) -> list[str]:
+        """The tasks whose pictures all go to the model as they are stored. Reads the pictures, and decodes none."""
+        if not measured(self.model).sends_files:
+            return []
+        return [name for name, task in self.tasks.items() if task.all_stored(self.doc_ids[name], self.styles[name])]
+
+    def identify_by_files(self, recorded: Mapping[str, object]) -> None:
+        """Has the pictures identified as run.json states it for each task: a run goes on as it was begun."""
+        sends = measured(self.model).sends_files
+        self.styles = {
+            name: replace(style, sends_files=sends, by_files=recorded.get(name) == FILES)
+            for name, style in self.styles.items()
+        }
 
     def _turns_to_json(self, turns: Turns) -> dict[str, object]:
         """What the turns of a task are made of beside it, for run.json. What is said next goes by answers without reasoning."""

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import cache_notes, open_cache
-from mm_eval.engine.folder import RunFolder, changed_tasks, entry_of, findings_of
+from mm_eval.engine.folder import PICTURES, RunFolder, changed_tasks, entry_of, findings_of
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.launch import Launch, Processes, launched, processes
 from mm_eval.engine.model import (
@@ -113,11 +113,12 @@ def run(prepared: Prepared, progress: Progress | None = None, started: float | N
         progress.phase("model")
         prepare_once(prepared.model)
     own = processes()
-    with launched(own, folder, partial(_claim, prepared, folder, spec, refusal)) as launch:
+    with launched(own, folder, partial(_claim, prepared, folder, spec, refusal, progress)) as launch:
         if own.count == 1 and (kept := _finished_report(prepared, folder, spec)) is not None:
             return kept
         begun = folder.read("run.json")
         recall(prepared.model, findings_of(begun))
+        prepared.identify_by_files(entry_of(begun, PICTURES))
         state = _read_journal(folder, prepared)
         launch.all_have_read()
         changed = changed_tasks(begun, prepared.configs)
@@ -273,13 +274,24 @@ def _try_judges(opened: OpenedRun, folder: RunFolder, progress: Progress) -> MME
     return refusal
 
 
-def _claim(prepared: Prepared, folder: RunFolder, spec: dict[str, object], refusal: MMEvalError | None) -> None:
+def _claim(
+    prepared: Prepared,
+    folder: RunFolder,
+    spec: dict[str, object],
+    refusal: MMEvalError | None,
+    progress: Progress,
+) -> None:
     """Makes a folder that of this run, and writes run.json. refusal: why the run can't begin, which all processes learn here."""
     if refusal is not None:
         raise refusal
     facts, leads = measured(prepared.model), processes().leads
     part = None if prepared.deciding or prepared.imported else prepared.spec_of_part
-    folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads, part)
+
+    def by_files() -> list[str]:
+        progress.phase("pictures")
+        return prepared.all_stored()
+
+    folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads, part, by_files)
     if leads:  # once a launch: it may read every picture file
         folder.hold_files(prepared.picture_files)
         if prepared.judging:

@@ -81,7 +81,7 @@ function missingAs(img, instead) {
 }
 function pictureElement(digest, alt) {
   const source = picture(digest), full = fullSize(digest);
-  const absent = () => make("span", { class: "soft" }, `picture ${digest.slice(0, 12)} is not ${about.where ? `in this page: ${source ? `look in media/ of ${about.where}` : `it was not kept in ${about.where}`}` : "here"}`);
+  const absent = () => make("span", { class: "soft" }, `picture ${nameOf(digest).slice(0, 12)} is not ${about.where ? `in this page: ${source ? `look in media/ of ${about.where}` : `it was not kept in ${about.where}`}` : "here"}`);
   if (!source) return absent();
   if (!full) return missingAs(make("img", { src: source, alt, loading: "lazy" }), absent);
   const button = make("button", { type: "button", class: "zoom", "aria-label": `${alt} in full size` });

@@ -5,7 +5,8 @@ const about = read("data"), rows = read("rows");
 // The address of a thumbnail: in the page or beside it. Pages whose samples come in parts know where pictures are in full size
 let pictures = null;
 const kinds = {};
-const stored = (folder, digest, ending) => `${folder}${encodeURIComponent(digest.slice(0, 2))}/${encodeURIComponent(digest)}${ending}`;
+const nameOf = (digest) => digest.replace(/^file:/, "");  // the mark of a picture that was sent as it is stored
+const stored = (folder, digest, ending) => `${folder}${encodeURIComponent(nameOf(digest).slice(0, 2))}/${encodeURIComponent(nameOf(digest))}${ending}`;
 const picture = (digest) => about.pictures ? stored(about.pictures.thumbnails, digest, ".jpg") : (pictures ||= read("media"))[digest];
 const fullSize = (digest) => !about.pictures || (about.pictures.listed && !kinds[digest]) ? null : stored(about.pictures.full, digest, kinds[digest] ? `.${kinds[digest]}` : "");
 const byId = (id) => document.getElementById(id);

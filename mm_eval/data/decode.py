@@ -13,8 +13,8 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from functools import lru_cache
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import lru_cache, partial
 from itertools import islice
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -76,7 +76,7 @@ SOURCE = "mm_eval.file"
 """Key of a picture's `info` for (format, bytes) of its file, if that file may be sent to a server."""
 
 
-class decoding:
+class decoding(AbstractContextManager[None]):
     """Turns what a decoder raises into a DataError that names the doc, and the picture's file if its `name` is known.
 
     On damaged bytes decoders raise struct.error, RuntimeError, KeyError, MemoryError and others, not only OSError.
@@ -94,11 +94,15 @@ class decoding:
             raise DataError(f"{picture} can't be decoded: {reason}", where=self.where) from error
 
 
-def open_picture(content: bytes, check: Callable[[Image], None] = lambda picture: None) -> Image:
+def open_picture(
+    content: bytes, check: Callable[[Image], None] = lambda picture: None, later: decoding | None = None
+) -> Image:
     """A picture from a file's bytes (see `_decode`). The caller may change it.
 
     The last pictures are kept unless they are large. Their pixels are copied only if the caller changes them.
     check: called with the picture before its pixels are decoded; it may raise an error.
+    later: a whole file that is shown as it is stored is decoded when its pixels are first used. Errors of then name the doc and
+        the file of this.
     Raises what Pillow raises (see `decoding`).
     """
     checked = False
@@ -106,7 +110,7 @@ def open_picture(content: bytes, check: Callable[[Image], None] = lambda picture
     def decode(content: bytes) -> Image:
         nonlocal checked
         checked = True
-        return _shareable(content, check)
+        return (_undecoded(content, check, later) if later else None) or _shareable(content, check)
 
     picture = _recent().get(content, decode, lambda each: each.width * each.height <= LARGE)
     if not checked:
@@ -141,16 +145,42 @@ def _shareable(content: bytes, check: Callable[[Image], None]) -> Image:
         return picture
     own = content if is_file else None
     if digest is None:
-        return share(picture, Original(picture.im, own, key=key if plain else None))
+        return share(picture, Original(picture.im, own, key=(lambda: key) if plain else None))
+    return share(picture, Original(None, own, digest, decode=_decoder(content, picture), file_bytes=len(content)))
+
+
+def _undecoded(content: bytes, check: Callable[[Image], None], later: decoding) -> Image | None:
+    """A picture whose file is whole and shown as it is stored, by its header. None for any other file.
+
+    Nothing is looked up or digested before it is needed.
+    """
+    from mm_eval.data.known_pictures import key_of
+    from mm_eval.data.sent_files import MODES, is_plain
+    from mm_eval.data.shared import Original, share
+
+    if not is_plain(content):
+        return None
+    picture = _open_picture(content, check)
+    turned = picture.format != "PNG" and picture.getexif().get(ORIENTATION) is not None  # a PNG would be decoded for it
+    if turned or picture.format not in MIME or picture.mode not in MODES or not _same_everywhere(picture):
+        return None
+    picture.info[SOURCE] = picture.format, content
+    decode, key = _decoder(content, picture, later), partial(key_of, content)
+    return share(picture, Original(None, content, key=key, decode=decode, file_bytes=len(content), walked=True))
+
+
+def _decoder(content: bytes, picture: Image, later: AbstractContextManager[None] | None = None) -> Callable[[], object]:
+    """Gives the pixels of a file of which the header was read. later: as of `open_picture`."""
     form = picture.mode, picture.size
 
     def decoded() -> object:
-        whole, _ = _decode(content, lambda picture: None)
-        if (whole.mode, whole.size) != form:
-            raise ValueError(f"it has {whole.mode} pixels of {whole.size}, while its header states {form}.")
-        return whole.im
+        with later or nullcontext():
+            whole, plain = _decode(content, lambda picture: None)
+            if (whole.mode, whole.size) != form or not plain:
+                raise ValueError(f"it has {whole.mode} pixels of {whole.size}, while its header states {form}.")
+            return whole.im
 
-    return share(picture, Original(None, own, digest, decode=decoded, file_bytes=len(content)))
+    return decoded
 
 
 def _open_picture(content: bytes, check: Callable[[Image], None]) -> Image:

@@ -10,11 +10,11 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from mm_eval.data.data_files import file_digest
 from mm_eval.data.decode import PixelCount, check_pillow, decoding
@@ -23,6 +23,9 @@ from mm_eval.data.places import Places
 from mm_eval.data.rows import has_any_value, plain_value
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Doc
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 LONGEST_NAME = 4096
 """The longest path in characters; longer texts are not tried as names."""
@@ -99,10 +102,12 @@ class Docs:
                     found[doc_id] = digest.hexdigest()
         return found
 
-    def full(self, doc_id: int, most: int | None = None) -> Doc:
-        """The whole doc with its pictures decoded. DataError if one can't be, or if they have more than `most` pixels.
+    def full(self, doc_id: int, most: int | None = None, identify: Callable[[Image], str] | None = None) -> Doc:
+        """The whole doc with its pictures, decoded now or when their pixels are first used.
 
-        With `most`, the doc is loaded ahead in a thread, which computes the digests of its pictures too.
+        most, identify: for a thread that loads the doc ahead: the limit of its pixels, and what computes the identities of its
+        pictures.
+        Errors: DataError if a picture can't be decoded, or if they have more than `most` pixels.
         """
         where = f"{self.where} doc {doc_id}"
         with decoding(where):
@@ -110,13 +115,15 @@ class Docs:
                 check_pillow()  # `datasets` decodes
                 return dict(self.rows[doc_id])
             [row] = self._stored[doc_id].to_pylist()
-            count, places, digests = PixelCount(most), self.places, most is not None
+            count, places = PixelCount(most), self.places
 
             def again() -> Any:
                 return self._stored[doc_id].to_pylist()
 
             try:
-                return {n: with_media(self._features[n], v, places, count, again, digests) for n, v in row.items()}
+                return {
+                    n: with_media(self._features[n], v, places, count, again, where, identify) for n, v in row.items()
+                }
             except DataError as error:
                 raise error.located(where) from error
 

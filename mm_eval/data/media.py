@@ -1,7 +1,8 @@
 """Pictures and other media: how a dataset's rows store them, and pictures as RGB images with their identity.
 
 The identity of a picture is the sha256 of its decoded RGB pixels and size, before any resizing: the same picture in another
-file format is the same question, and one changed pixel makes it another.
+file format is the same question, and one changed pixel makes it another. For a server that gets the files as they are stored it
+is the sha256 of these (`sent_files`), so that nothing is decoded; one changed byte then makes another question.
 """
 
 from __future__ import annotations
@@ -35,6 +36,7 @@ from mm_eval.data.decode import (
 )
 from mm_eval.data.places import PICTURES, PLACES, SUFFIXES, Places
 from mm_eval.data.rows import has_any_value, plain_value
+from mm_eval.data.sent_files import file_identity
 from mm_eval.data.sound.clip import sound_of
 from mm_eval.values.errors import DataError, DocError
 from mm_eval.values.types import Video
@@ -49,23 +51,37 @@ MEDIA = SHOWN | {"Pdf", "Nifti", "Mesh", "BioSequence", "BioStructure"}
 
 
 def with_media(
-    feature: object, value: object, places: Places, count: PixelCount, again: Callable[[], Any], digests: bool = False
+    feature: object,
+    value: object,
+    places: Places,
+    count: PixelCount,
+    again: Callable[[], Any],
+    where: str = "",
+    identify: Callable[[Image], str] | None = None,
 ) -> Any:
     """A stored value with its pictures opened, a `Video` in the place of each video and a `Sound` in that of each sound.
     count: of the pixels of the doc.
 
-    again: reads the stored row once more. digests: compute the digest of each RGB picture too, which its shared pixels keep
-    (see `picture_digest`).
+    again: reads the stored row once more. identify: computes the identity of each RGB picture too, which its shared pixels keep
+    (`picture_digest` or `picture_identity`).
     Errors: DataError, or what Pillow raises, if a picture can't be decoded or the doc has too many pixels.
     """
 
     def opened(medium: Any, stored: Any) -> object:
-        picture = _picture(medium, stored, places, count, again)
-        if digests and getattr(picture, "mode", "") == "RGB":
-            picture_digest(picture)
+        picture = _picture(medium, stored, places, count, again, where)
+        if identify is not None and (getattr(picture, "mode", "") == "RGB" or _is_undecoded(picture)):
+            identify(picture)
         return picture
 
     return _change_media(feature, value, opened)
+
+
+def _is_undecoded(medium: Any) -> bool:
+    from PIL.Image import Image
+
+    from mm_eval.data.shared import undecoded
+
+    return isinstance(medium, Image) and undecoded(medium) is not None
 
 
 def without_media(feature: object, value: object) -> object:
@@ -99,7 +115,7 @@ def _change_media(feature: object, value: object, change: Callable[[object, obje
 
 
 def _picture(
-    feature: Any, value: object, places: Places, count: PixelCount, again: Callable[[], object]
+    feature: Any, value: object, places: Places, count: PixelCount, again: Callable[[], object], where: str
 ) -> Image | Any:
     if type(feature).__name__ == "Video":
         return _video(value, places, again)
@@ -116,7 +132,7 @@ def _picture(
             raise DataError(f"the picture {name[:200]!r} is inside an archive.", hint="Unpack the archive.")
         content = places.read(name)
     with decoding("", name or ""):
-        picture = open_picture(content, count.add)
+        picture = open_picture(content, count.add, decoding(where, name or ""))
         return picture if feature.mode in (None, picture.mode) else picture.convert(feature.mode)
 
 
@@ -259,7 +275,7 @@ def file_of(item: object, places: Places) -> tuple[bytes, str] | None:
     return None
 
 
-def stored_as(item: Any, places: Places) -> object:
+def stored_as(item: Any, places: Places, where: str = "") -> object:
     """The picture that a task's function gave in another form (see `file_of`), or as an array of pixels. Anything else is
     returned as it is, and so is the name of an animated file, which is shown as a video.
 
@@ -267,7 +283,7 @@ def stored_as(item: Any, places: Places) -> object:
     """
     if (file := file_of(item, places)) is not None:
         with decoding("", file[1]):
-            return item if _names_a_film(item, file[0]) else open_picture(file[0])
+            return item if _names_a_film(item, file[0]) else open_picture(file[0], later=decoding(where, file[1]))
     if type(item).__name__ == "ndarray" and str(item.dtype) == "uint8":
         from PIL import Image
 
@@ -319,6 +335,40 @@ def encoded(picture: Image, digest: str) -> tuple[str, bytes]:
     return MIME["PNG"], file.getvalue()
 
 
+def as_sent(picture: Image) -> Image:
+    """A picture without its pixels in memory: the file that a server gets (see `encoded`) has them. RGB.
+
+    It is encoded once, without loss, and decoded again where its pixels are needed.
+    """
+    from mm_eval.data.shared import original_of
+
+    original = original_of(picture)
+    if original is not None and original.held is None and original.root.held is None:
+        return picture
+    digest = picture_digest(picture)
+    mime, content = encoded(picture, digest)
+    return of_sent_file(mime, content, digest, picture.size)
+
+
+def of_sent_file(mime: str, content: bytes, digest: str, size: tuple[int, int]) -> Image:
+    """An RGB picture of a file of ours, or of one that has its pixels. It is known by its pixels: the file may be another one
+    with the next version of Pillow."""
+    from PIL import Image
+
+    from mm_eval.data.shared import Original, share
+
+    def decoded() -> object:
+        return as_rgb(open_picture(content)).im
+
+    original = Original(None, content, digest, decode=decoded, file_bytes=len(content))
+    original.file_digest = ""
+    header = Image.Image()
+    header._mode, header._size = "RGB", size
+    picture = share(header, original)
+    picture.info[SOURCE] = next(kind for kind, known in MIME.items() if known == mime), content
+    return picture
+
+
 def own_file(picture: Image) -> bytes | None:
     """The file that a picture was read from, if the picture was not changed since; None if that is not known."""
     from mm_eval.data.shared import original_of
@@ -342,10 +392,28 @@ def picture_digest(picture: Image) -> str:
     root = original.root
     with root.lock:
         if root.digest is None:
-            root.digest = _digest(picture)
-            if root.key is not None:
-                known_pictures().put(root.key, root.digest)
+            key = root.key() if root.key is not None else None
+            found = known_pictures().get(key) if key is not None and root.walked else None
+            root.digest = found or _digest(picture)
+            if key is not None and found is None:
+                known_pictures().put(key, root.digest)
         return root.digest
+
+
+def remembered_digest(picture: Image) -> str | None:
+    """`picture_digest` of a picture if it was computed before on this machine. Nothing is decoded."""
+    from mm_eval.data.known_pictures import known_pictures
+    from mm_eval.data.shared import original_of
+
+    if (original := original_of(picture)) is None:
+        return None
+    root = original.root
+    return root.digest or (known_pictures().get(root.key()) if root.key is not None else None)
+
+
+def picture_identity(picture: Image) -> str:
+    """What identifies a picture for a server: its file where that is sent as it is stored, else its pixels."""
+    return file_identity(picture) or picture_digest(picture)
 
 
 def _digest(picture: Image) -> str:

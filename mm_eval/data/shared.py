@@ -19,12 +19,17 @@ from PIL._util import DeferredError
 WITHOUT_PALETTE = ("RGB", "RGBA", "L", "LA", "CMYK", "YCbCr", "1")
 """Modes whose pixels Pillow changes in no place but those that ask for a copy first."""
 
+GREY = ("L", "1")
+"""Modes of which every program makes the same RGB."""
+
 
 class Original:
     """A picture and what is known of it. Its pixels may be decoded only when they are first used.
 
     content: the file that has exactly these pixels and that any program would show so; None if there is none.
-    digest: of its pixels as RGB, once it is known. key: of its file, under which the digest is remembered; None to remember none.
+    digest: of its pixels as RGB, once it is known. key: gives that of its file, under which the digest is remembered; None to
+    remember none. walked: `content` is known to be whole. file_digest: as of `file_identity`, empty where there is none; None
+    before it was asked for.
     of: the original whose pixels, converted to RGB, these are; it has their digest. decode: gives the pixels when they are first
     used, from `file_bytes` bytes that stay in memory. held: the pixels, None before. decoded: called after `decode`. lock: held
     while pixels or digest are computed, so that one thread does it.
@@ -35,12 +40,15 @@ class Original:
         pixels: Any = None,
         content: bytes | None = None,
         digest: str | None = None,
-        key: bytes | None = None,
+        key: Callable[[], bytes] | None = None,
         decode: Callable[[], Any] | None = None,
         of: Original | None = None,
         file_bytes: int = 0,
+        walked: bool = False,
     ) -> None:
         self.held, self.content, self.digest, self.key = pixels, content, digest, key
+        self.walked = walked
+        self.file_digest: str | None = None
         self._of = of
         self.file_bytes = file_bytes
         self.lock = threading.RLock()
@@ -59,7 +67,8 @@ class Original:
             known = self._as_rgb() if self._as_rgb is not None else None
             if known is None:
                 same = share(picture, self)  # the picture may be changed before
-                known = Original(decode=lambda: Image.Image.convert(same, "RGB").im, of=self)
+                own = self.content if picture.mode in GREY else None
+                known = Original(None, own, decode=lambda: Image.Image.convert(same, "RGB").im, of=self)
                 self._as_rgb = weakref.ref(known)
             return known
 

@@ -10,11 +10,11 @@ from pathlib import Path
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.journal import Journal, mend_torn_tails, read_journal
-from mm_eval.engine.model import Model, shares
+from mm_eval.engine.model import Model, request_key, shares
 from mm_eval.engine.records import answer_record
-from mm_eval.values.errors import ConfigError, StoreError
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.model_names import answers_for
-from mm_eval.values.types import Answer, Instance, JsonObject
+from mm_eval.values.types import FILE_MARK, Answer, Instance, JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -56,13 +56,28 @@ class AnswerCache(KnownAnswers):
             raise ConfigError(error.what, where=error.where, hint=hint) from error
 
     def find(self, key: str, instance: Instance) -> Answer | None:
-        answer = self._answers.get(key)
+        answer = self._answers.get(key) or self._by_pixels(instance)
         if answer is None or answer.output is None or not self._shareable(instance):
             return None
         if self._model.settings.on_long_prompt == "fail" and answer.cut is not False:
             return None  # the prompt was cut, or may have been
         nothing: JsonObject = dict.fromkeys(("images", "turn_pictures", "clips", "heard", "turn_shown"), ())
         return replace(answer, attempts=0, cut=bool(answer.cut), usage={}, key="", **nothing)
+
+    def _by_pixels(self, instance: Instance) -> Answer | None:
+        """The answer under the key with the pictures' pixels, which earlier versions made, where their digests are remembered."""
+        if not any(digest.startswith(FILE_MARK) for digest in instance.image_digests) or not self._answers:
+            return None
+        from mm_eval.data.media import remembered_digest
+
+        try:
+            known = [remembered_digest(picture) for picture in instance.images()] if instance.images else []
+        except MMEvalError:  # the request reports it
+            return None
+        if len(known) != len(instance.image_digests) or None in known:
+            return None
+        pixels = tuple(digest for digest in known if digest is not None)
+        return self._answers.get(request_key(self._model, replace(instance, image_digests=pixels)))
 
     def put(self, answer: Answer, instance: Instance) -> None:
         """Adds a recorded answer. A write failure ends the cache, not the run."""

@@ -33,6 +33,8 @@ from mm_eval.values.words import counted, listed
 WRITTEN = ("journal", "samples", "submissions", "media", "tool_files")
 """The folders in a run folder that a launch writes to."""
 RESTORE = "Restore it, or choose another --output_path."
+PICTURES, FILES = "pictures", "files"
+"""The entry of run.json that says how the pictures of a task are identified, and its value; by pixels where it says nothing."""
 
 Files: TypeAlias = Mapping[str, Mapping[str, FileState]]
 """{task: {name of a picture file in the task's rows: its state}}"""
@@ -164,13 +166,15 @@ class RunFolder:
         constants: Mapping[str, object] = NOTHING,
         leads: bool = True,
         part: PartSpec | None = None,
+        by_files: Callable[[], Sequence[str]] = tuple,
     ) -> bool:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
         request: the command's settings, from which `mm-eval score` builds the tasks again. machine: of the model's facts, which
         may differ when the run goes on. constants: of the same, by which a launch without the weights describes the model.
         leads: this process is the one of its launch that changes a run.json that exists. part: the spec of a part of this run; a
-        run of more tasks, or of more docs, continues one of a part of them.
+        run of more tasks, or of more docs, continues one of a part of them. by_files: gives the
+        tasks whose pictures are identified by their files; asked for a new run alone: a recorded one goes on with its own rule.
         Raises ConfigError with the first differences.
         """
         known = self.read("run.json")
@@ -189,6 +193,8 @@ class RunFolder:
             run["mark"] = mark  # this user has stated it (`foreign.check_own`)
         if constants:
             run["constants"] = constants
+        if names := by_files():
+            run[PICTURES] = dict.fromkeys(names, FILES)
         if commit := commit_of_checkout():
             run["commit"] = commit  # of the launch that began it; a later one may go on with another
         self._write_run(run)

@@ -103,6 +103,7 @@ class ModelFacts:
     local: it holds weights on this machine, so that another model is closed before it is loaded.
     together: the log-likelihoods of the choices of a doc come directly one after another, since they were computed together. The
         journal then has one line a doc.
+    sends_files: pictures whose files are plain go to the model as they are stored, so that these files identify them.
     tries_first: the first request finds out what an endpoint takes, so it is one with a picture.
     fits: how its processor resizes a picture, as far as that is known: both sides to multiples of `factor`, the area from
         `min_pixels` to `max_pixels`.
@@ -134,6 +135,7 @@ class ModelFacts:
     bundled: bool = False
     local: bool = False
     together: bool = False
+    sends_files: bool = False
     tries_first: bool = False
     fits: Mapping[str, int] = field(default_factory=dict)
     hears: bool = False

@@ -19,8 +19,10 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.dataset import beside, docs_of, load_docs
 from mm_eval.data.decode import decode_ahead
 from mm_eval.data.docs import Docs, FileState, picture_files
-from mm_eval.data.frames import files_of
+from mm_eval.data.frames import Frames, files_of
+from mm_eval.data.media import picture_digest, picture_identity
 from mm_eval.data.places import Places
+from mm_eval.data.sent_files import file_identity
 from mm_eval.data.sound.clip import Sound
 from mm_eval.data.source import LOCAL_FILES, DataSource
 from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
@@ -34,6 +36,7 @@ from mm_eval.prompt.visuals import (
     PictureLoader,
     Seen,
     Visual,
+    as_files,
     identities_of,
     messages_of,
     pictures_of_another,
@@ -65,6 +68,8 @@ class PromptStyle:
     blind: `--blind`, one of `BLIND`: without pictures, or with those of other docs. None for the docs' own.
     turns: what makes the turns after the first; None for a task of one turn.
     marks: those around the reasoning in its answers, as the user states them.
+    sends_files: the model gets files of pictures, so that nothing holds pixels for it.
+    by_files: it gets all pictures of the task as they are stored, and they are identified by their files (`sent_files`).
     """
 
     block: PromptBlock = PromptBlock(stated=False)
@@ -74,6 +79,13 @@ class PromptStyle:
     blind: str | None = None
     turns: Turns | None = None
     marks: Marks = NO_MARKS
+    sends_files: bool = False
+    by_files: bool = False
+
+    @property
+    def identify(self) -> Callable[[Image], str]:
+        """Gives the digest of a picture of its prompts."""
+        return picture_identity if self.by_files else picture_digest
 
 
 @dataclass(eq=False)
@@ -161,7 +173,7 @@ class Task:
         A doc whose text or pictures can't be read gives instances with that error.
         """
         decodes = self.has_pictures and turns_shown is None and self.docs.decodes and style.blind != WITHOUT
-        with decode_ahead(self.docs.full, doc_ids if decodes else ()) as ahead:
+        with decode_ahead(partial(self._load_ahead, style), doc_ids if decodes else ()) as ahead:
             for doc_id, doc in self.docs.texts(doc_ids):
                 try:
                     if found := list(self._instances(doc_id, doc, style, turns_shown, ahead(doc_id))):
@@ -172,6 +184,10 @@ class Task:
                     kind: RequestType = "generate_until" if generates else "loglikelihood"
                     repeats = range(self.config.times_asked)
                     yield [Instance(kind, self.path, doc_id, doc, repeat=repeat, error=error) for repeat in repeats]
+
+    def _load_ahead(self, style: PromptStyle, doc_id: int, most: int | None = None) -> Doc:
+        """A whole doc, in a thread with the identities of its pictures."""
+        return self.docs.full(doc_id) if most is None else self.docs.full(doc_id, most, style.identify)
 
     def _instances(
         self,
@@ -190,7 +206,7 @@ class Task:
         written = self._written_messages(doc_id, style, where, whole)
         turns = self._picture_loaders(doc_id, examples, style, where, whole) if self.has_pictures else []
 
-        shown = identities_of(turns if turns_shown is None else [], where, self.seen)
+        shown = identities_of(turns if turns_shown is None else [], where, self.seen, style.identify)
         recorded = () if turns_shown is None else turns_shown(doc_id) or ()
         kinds = list(shown.kinds) if turns_shown is None else ["i" * n if isinstance(n, int) else n for n in recorded]
         kinds += [""] * (len(examples) + 1 - len(kinds))  # nothing where unknown
@@ -332,7 +348,8 @@ class Task:
                 hint="Use --num_fewshot 0 or --apply_chat_template false.",
             )
         messages, pictures = messages_of(self.config.doc_to_messages, whole(), style.block, where, self.docs.places)
-        self._cache.get((style.block.cache_key, doc_id), lambda: pictures)
+        shown = as_files(pictures, self.seen, where) if style.sends_files else pictures
+        self._cache.get((style.block.cache_key, doc_id), lambda: shown)
         return without_pictures(messages) if style.blind == WITHOUT else messages
 
     def _picture_loaders(
@@ -356,7 +373,8 @@ class Task:
             return own
 
         def cached(load: PictureLoader, *key: object) -> PictureLoader:
-            return lambda: self._cache.get((block.cache_key, *key), load)
+            made = (lambda: as_files(load(), self.seen, where)) if style.sends_files else load
+            return lambda: self._cache.get((block.cache_key, *key), made)
 
         shots = [cached(partial(of_example, example), "example", example.index) for example in examples]
         return [*shots, cached(of_question, style.blind, doc_id) if style.blind else cached(of_question, doc_id)]
@@ -375,6 +393,28 @@ class Task:
         audio = own.get("doc_to_audio") or self.config.doc_to_audio
         shown = [] if visual is None else visuals_of(visual, doc, style.block, where, places)
         return shown if audio is None else [*shown, *sounds_of(audio, doc, style.block, where, places)]
+
+    def all_stored(self, doc_ids: Sequence[int], style: PromptStyle) -> bool:
+        """Whether a server gets all pictures of these docs and of their few-shot examples as their files are stored.
+
+        Nothing is decoded, unless the task's code does so. A doc that can't be read counts for nothing: it fails when it is
+        asked. The turns of a conversation are not known before, and other docs' pictures are chosen by their pixels.
+        """
+        shows = self.config.doc_to_visual is not None or self.writes_messages(style)
+        if not shows or style.turns is not None or style.blind:
+            return False
+        for doc_id, doc in self.docs.texts(doc_ids):
+            where = f"{self.path} doc {doc_id}"
+            try:
+                examples = self.pool.draw(self.config.num_fewshot, doc_id, doc) if self.pool else []
+                whole = partial(self.docs.full, doc_id)
+                self._written_messages(doc_id, style, where, whole)
+                turns = self._picture_loaders(doc_id, examples, style, where, whole)
+                if not all(_is_stored(visual) for load in turns for visual in load()):
+                    return False
+            except DataError:
+                continue
+        return True
 
     def groups(self, doc_ids: Sequence[int]) -> dict[int, object]:
         """{doc id: key of the docs to request together}: its `cluster_key`, else its picture files, else the doc itself."""
@@ -447,6 +487,10 @@ class Task:
         """The fingerprint of the split that few-shot examples come from; None if it is the docs' own."""
         docs = self.pool.docs if self.pool is not None else None
         return docs.fingerprint if isinstance(docs, Docs) and docs.fingerprint != self.docs.fingerprint else None
+
+
+def _is_stored(visual: Visual) -> bool:
+    return isinstance(visual, (Frames, Sound)) or file_identity(visual) is not None
 
 
 def _text(text: str, style: PromptStyle) -> str:

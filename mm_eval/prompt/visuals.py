@@ -4,16 +4,27 @@
 from __future__ import annotations
 
 import os
+import tempfile
 import threading
+import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mm_eval.config.foreign_code import during
 from mm_eval.data.decode import MOST_PIXELS_OF_A_DOC, PixelCount, decoding, is_moving, open_picture
 from mm_eval.data.frames import Frames
-from mm_eval.data.media import picture_digest, picture_in_text, stored_as, to_pictures
+from mm_eval.data.media import (
+    as_sent,
+    encoded,
+    of_sent_file,
+    picture_digest,
+    picture_in_text,
+    stored_as,
+    to_pictures,
+)
 from mm_eval.data.places import PLACES, SUFFIXES, Places
 from mm_eval.data.sound.clip import Sound, sound_of
 from mm_eval.data.sound.forms import names_sound
@@ -23,7 +34,7 @@ from mm_eval.prompt.blocks import PromptBlock, call
 from mm_eval.prompt.layout import PARTS
 from mm_eval.prompt.question import evaluate_field, lacking, require_column
 from mm_eval.values.errors import DataError, MMEvalError, kind_and_text
-from mm_eval.values.types import Clip, Doc, Heard, JsonObject, Message
+from mm_eval.values.types import FILE_MARK, Clip, Doc, Heard, JsonObject, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -77,7 +88,7 @@ def visuals_of(
                         if stored is None and is_moving(content):  # the name of an animation names a video
                             found.append(name)
                             continue
-                        found.append(open_picture(content))
+                        found.append(open_picture(content, later=decoding(where, name if stored is None else "")))
                     count.add(found[-1])
     return to_visuals(found, block, where, places)
 
@@ -97,7 +108,7 @@ def to_visuals(
         with decoding(where):
             for n, item in enumerate(_flat(found)):
                 sound = sound_of(item, places, sure=what == "doc_to_audio")
-                items.append(stored_as(item, places) if sound is None else sound)
+                items.append(stored_as(item, places, where) if sound is None else sound)
                 other = frames_of(items[-1], block.frames, places) if sound is None else sound
                 if other is not None:
                     others[n] = other
@@ -314,6 +325,21 @@ def _shares_any(mine: Identities, theirs: Identities) -> bool:
     return same_pictures or bool(sounds[0]) and sounds[0] == sounds[1]
 
 
+def as_files(visuals: Sequence[Visual], seen: Seen | None, where: str) -> list[Visual]:
+    """What is shown, each picture without its pixels in memory (`as_sent`). seen: as of `identities_of`."""
+    found = list[Visual]()
+    for visual in visuals:
+        if isinstance(visual, (Frames, Sound)):
+            found.append(visual)
+            continue
+        with decoding(where):
+            sent = as_sent(visual)
+            if sent is not visual and seen is not None:
+                seen(picture_digest(sent), visual)
+        found.append(sent)
+    return found
+
+
 class Identities(NamedTuple):
     """What the turns of a prompt show.
 
@@ -329,10 +355,15 @@ class Identities(NamedTuple):
     kinds: tuple[str, ...] = ()
 
 
-def identities_of(loaders: Sequence[PictureLoader], where: str, seen: Seen | None = None) -> Identities:
+def identities_of(
+    loaders: Sequence[PictureLoader],
+    where: str,
+    seen: Seen | None = None,
+    identify: Callable[[Image], str] = picture_digest,
+) -> Identities:
     """The identities of what is shown. Videos are not decoded; sounds are, once, and not kept.
 
-    seen: called with the digest and the pixels of each picture.
+    seen: called with the digest and the pixels of each picture that was decoded for it. identify: gives the digest of a picture.
     """
     if not loaders:
         return Identities([], 0)
@@ -351,10 +382,13 @@ def identities_of(loaders: Sequence[PictureLoader], where: str, seen: Seen | Non
                     clips.append(visual.clip(sum(map(len, found.digests))))
                     found.digests[-1].extend(visual.digests)
                 else:
-                    with decoding(where):
-                        digest = picture_digest(visual)
+                    try:
+                        with decoding(where):
+                            digest = identify(visual)
+                    except DataError as error:  # decoded only now; its file may have been opened for another doc
+                        raise DataError(error.what, where=where, hint=error.hint) from error
                     found.digests[-1].append(digest)
-                    if seen is not None:
+                    if seen is not None and not digest.startswith(FILE_MARK):
                         seen(digest, visual)
                 pixels += _pixels(visual)
     except DataError as error:
@@ -362,15 +396,95 @@ def identities_of(loaders: Sequence[PictureLoader], where: str, seen: Seen | Non
     return found._replace(pixels=pixels, clips=tuple(clips), heard=tuple(heard), kinds=tuple(kinds))
 
 
+class _Kept(NamedTuple):
+    """A file of a picture on the disk: its path, length and check sum, and what `of_sent_file` needs."""
+
+    path: str
+    length: int
+    check: int
+    mime: str
+    digest: str
+    size: tuple[int, int]
+
+
+class _Spilled:
+    """The files of pictures that a cache has dropped and that only a task's function can make again, on the disk.
+
+    They have a temporary folder, which ends with this. The oldest go where they are more than `most` bytes.
+    """
+
+    def __init__(self, most: int = MOST_BYTES) -> None:
+        self._most, self._bytes, self._count = most, 0, 0
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._found: OrderedDict[object, list[_Kept]] = OrderedDict()
+
+    def put(self, key: object, visuals: Sequence[Visual]) -> None:
+        """Keeps the pictures of a doc if all of them are such files. A full disk keeps none: they are made again."""
+        files = [each for visual in visuals if (each := _sent_file(visual)) is not None]
+        if len(files) != len(visuals) or key in self._found:
+            return
+        kept = list[_Kept]()
+        try:
+            self._folder = self._folder or tempfile.TemporaryDirectory(prefix="mm-eval-pictures-")
+            for mime, content, digest, size in files:
+                self._count += 1
+                path = os.path.join(self._folder.name, str(self._count))
+                kept.append(_Kept(path, len(content), zlib.crc32(content), mime, digest, size))
+                with open(path, "wb") as file:
+                    file.write(content)
+        except OSError:
+            self._remove(kept)
+            return
+        self._found[key] = kept
+        self._bytes += sum(each.length for each in kept)
+        while self._bytes > self._most:
+            _, oldest = self._found.popitem(last=False)
+            self._bytes -= sum(each.length for each in oldest)
+            self._remove(oldest)
+
+    def get(self, key: object) -> list[Visual] | None:
+        """The pictures of a doc; None where they are not kept, or not as they were written."""
+        visuals = list[Visual]()
+        for each in self._found.get(key, ()):
+            try:
+                with open(each.path, "rb") as file:
+                    content = file.read()
+            except OSError:
+                return None
+            if (len(content), zlib.crc32(content)) != (each.length, each.check):
+                return None
+            visuals.append(of_sent_file(each.mime, content, each.digest, each.size))
+        return visuals or None
+
+    @staticmethod
+    def _remove(kept: Sequence[_Kept]) -> None:
+        for each in kept:
+            with suppress(OSError):
+                os.unlink(each.path)
+
+
+def _sent_file(visual: Visual) -> tuple[str, bytes, str, tuple[int, int]] | None:
+    """(MIME type, content, digest of the pixels, size) of a picture of `of_sent_file`; None for any other visual."""
+    from mm_eval.data.shared import original_of
+
+    if isinstance(visual, (Frames, Sound)):
+        return None
+    original = original_of(visual)
+    if original is None or original.digest is None or original.file_digest != "":
+        return None  # it is read again from the data
+    return (*encoded(visual, original.digest), original.digest, visual.size)
+
+
 class PictureCache:
     """The pictures of the last docs, since a request's key and, some windows of docs later, its prompt need them.
 
     It is bounded by bytes of pixels, or of files whose pixels are not decoded. A model that needs none (dummy,
     replay, servers) leaves it small. For another one it grows with each picture that is decoded once more because it was dropped
-    too early, until it holds the docs in flight.
+    too early, until it holds the docs in flight. Pictures of `as_sent` that are dropped go to the disk.
     """
 
     def __init__(self, max_bytes: int = 64 * 2**20, most_bytes: int | None = None) -> None:
+        self._spilled = _Spilled()
         self._max_bytes, self._bytes = max_bytes, 0
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # of this machine, in bytes
         self._most_bytes = most_bytes or max(max_bytes, min(MOST_BYTES, memory // 8))
@@ -388,10 +502,14 @@ class PictureCache:
                 self._pictures.move_to_end(key)
                 return self._pictures[key]
             if self._bytes > self._max_bytes:  # one large picture: two of them should not be in memory
+                for known, shown in self._pictures.items():
+                    self._spilled.put(known, shown)
                 self._pictures.clear()
                 self._sizes.clear()
                 self._bytes = 0
-        pictures = load()
+            spilled = self._spilled.get(key)
+        again = again and spilled is None
+        pictures = load() if spilled is None else spilled
         undecoded = [each for visual in pictures if (each := _undecoded(visual)) is not None]
         with self._lock:
             if again and not undecoded:
@@ -419,7 +537,8 @@ class PictureCache:
             self._bytes += size - self._sizes.get(key, 0)
             self._sizes[key] = size
         while self._bytes > self._max_bytes and len(self._pictures) > 1:
-            dropped, _ = self._pictures.popitem(last=False)
+            dropped, pictures = self._pictures.popitem(last=False)
+            self._spilled.put(dropped, pictures)
             self._bytes -= self._sizes.pop(dropped)
             self._dropped[dropped] = None
             if len(self._dropped) > REMEMBERED:

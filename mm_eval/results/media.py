@@ -1,4 +1,4 @@
-"""The thumbnails of a run folder as its pages find them, by the digest of the picture that the prompt showed.
+"""The thumbnails of a run folder as its pages find them, by the digest of the picture that the prompt showed, without its mark.
 
     media/thumbnails.jsonl  the first `PACKED` bytes, which pages contain themselves: {"digest": ..., "jpeg": base64}
     media/ab/<digest>.jpg   the others, which pages load from beside them
@@ -21,7 +21,7 @@ from mm_eval.engine.tool_records import ToolFiles
 from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import is_inside, lines_of, open_regular, read_bytes, refuse_links_out
 from mm_eval.values.safe import href
-from mm_eval.values.types import FRAME_MARK
+from mm_eval.values.types import FRAME_MARK, picture_name
 
 LINE = re.compile(rb'\{"digest": "(\w{64})", "jpeg": "')
 """The beginning of a line of the pack: JSON in one way to write it, whose parts are found without reading all of it."""
@@ -112,6 +112,7 @@ class Media:
         return open(os.open(self._beside, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, 0o644), "ab")
 
     def __contains__(self, digest: str) -> bool:
+        digest = picture_name(digest)
         return digest in self._places or digest in self._added or self._is_loose(digest)
 
     def address(self, digest: str, page_folder: Path) -> str | None:
@@ -119,12 +120,14 @@ class Media:
 
         None if it was not there at the start, if it is a link to outside of the run folder, and for what is not a digest.
         """
+        digest = picture_name(digest)
         if self._pack is not None and digest in self._places:
             return f"data:image/jpeg;base64,{self._read_packed(self._pack, digest).decode(errors='replace')}"
         return href(Path(os.path.relpath(self._loose(digest), page_folder))) if self._is_loose(digest) else None
 
     def content(self, digest: str) -> bytes | None:
         """The JPEG of a thumbnail; None if it was not there at the start, or is a link to outside of the run folder."""
+        digest = picture_name(digest)
         if self._pack is not None and digest in self._places:
             with suppress(ValueError):
                 return base64.b64decode(self._read_packed(self._pack, digest), validate=True)
@@ -145,6 +148,7 @@ class Media:
 
     def add(self, digest: str, jpeg: bytes) -> None:
         """Adds a new thumbnail."""
+        digest = picture_name(digest)
         line = b'{"digest": "%s", "jpeg": "%s"}\n' % (digest.encode(), base64.b64encode(jpeg))
         self._added.add(digest)
         if self._bytes + len(line) > PACKED:

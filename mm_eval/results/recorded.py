@@ -54,7 +54,7 @@ from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.columns import Clusters, Column
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.run_files import UNREADABLE, json_value, lines_of
-from mm_eval.values.types import FRAME_MARK, NO_SHARE, Fields, JsonObject, MetricKey, Number, Options
+from mm_eval.values.types import FILE_MARK, FRAME_MARK, NO_SHARE, Fields, JsonObject, MetricKey, Number, Options
 from mm_eval.values.words import of_all
 
 if TYPE_CHECKING:
@@ -389,6 +389,7 @@ class RecordedRun:
                 value_digest(shown) if (shown := row.get("images")) else b"",
                 row["status"] != "not requested",
                 row["status"] == "failed",
+                any(digest.startswith(FILE_MARK) for digest in row.get("images") or ()),
             )
             for row in self.rows(name)
         }

@@ -126,7 +126,7 @@ class DocDigests(NamedTuple):
     """A doc and its raw answers (without the white space around them), each as a digest, so that two runs can be compared.
 
     kinds: how its answers ended (`kinds_of`). pictures: what was shown; empty if that is not known. requested: false for a doc
-    that a run has not come to. failed: it has no answer for another reason.
+    that a run has not come to. failed: it has no answer for another reason. by_files: the pictures are known by their files.
     """
 
     doc: bytes
@@ -135,6 +135,7 @@ class DocDigests(NamedTuple):
     pictures: bytes = b""
     requested: bool = True
     failed: bool = False
+    by_files: bool = False
 
     @property
     def answered(self) -> bool:

@@ -1,10 +1,10 @@
 """Makes the thumbnails of a run folder, by the digest of the picture that the prompt showed. `media` keeps them.
 
-Most thumbnails are made while the model answers, from the pictures that are decoded for the requests (`thumbnails_of_requests`).
-All can be made again from the docs after a run (`write_thumbnails`): of answers from an earlier launch or another process, and
-where the first way failed. Most tasks show a picture as it is stored. Such a picture is then not decoded whole: where
-`doc_to_visual` returns the stored JPEG without having decoded it, it is decoded at a fraction of its size. In both ways a small
-JPEG is its own thumbnail.
+Pictures that are decoded for the requests become thumbnails while the model answers (`thumbnails_of_requests`). The others are
+made from the docs after the last answer (`write_thumbnails`): of pictures that a server got as they are stored, of answers from
+an earlier launch or another process, and where the first way failed. Most tasks show a picture as it is stored. Such a picture
+is then not decoded whole: where `doc_to_visual` returns the stored JPEG without having decoded it, it is decoded at a fraction
+of its size. In both ways a small JPEG is its own thumbnail.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from PIL.JpegImagePlugin import JpegImageFile
 
 from mm_eval.data.decode import check_size, decoding, open_picture
 from mm_eval.data.frames import Frames
-from mm_eval.data.media import own_file, picture_digest
+from mm_eval.data.media import own_file, picture_digest, picture_identity
 from mm_eval.data.shared import undecoded
 from mm_eval.data.sound.clip import Sound
 from mm_eval.prompt.task import PromptStyle, Task
 from mm_eval.prompt.visuals import Visual
 from mm_eval.results.media import Media
 from mm_eval.values.errors import DataError, MMEvalError
-from mm_eval.values.types import Answer, End, Fields
+from mm_eval.values.types import FILE_MARK, Answer, End, Fields
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -44,6 +44,8 @@ Wanted = tuple[int, list[str]]
 
 SIDE = 320
 """Pixels of the longer side: a sharp picture at the width of a phone, in 5 to 15 KB."""
+LEAST_SIDE = 240
+"""The same where a JPEG is decoded at a half, a fourth or an eighth of its size, which leaves nothing to scale."""
 AS_IT_IS = (480, 24 * 1024)
 """Pixels of the longer side and bytes up to which a stored JPEG is its own thumbnail."""
 JPEG = b"\xff\xd8"
@@ -122,7 +124,9 @@ def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Itera
             digests = chunk[doc_id][-len(own) :] if own else []
             with suppress(DataError), decoding(f"doc {doc_id}"):
                 if own and not checked:
-                    checked = [picture_digest(open_picture(picture.content)) for picture in own] == digests
+                    checked = [
+                        _digest_like(open_picture(p.content), d) for p, d in zip(own, digests, strict=False)
+                    ] == digests
                 if own and checked:
                     made += sum(_write_stored(media, digest, p) for digest, p in zip(digests, own, strict=True))
                 else:
@@ -213,7 +217,9 @@ def _stored_pictures(task: Task, style: PromptStyle, doc_id: int, doc: Doc) -> l
 
 
 def _open_stored(value: object) -> object:
-    """A stored picture, opened but not decoded. ValueError unless it is an upright RGB JPEG in the row itself."""
+    """A stored picture, or a list of them, opened but not decoded. ValueError unless each is an upright RGB JPEG in the row."""
+    if isinstance(value, list):
+        return [_open_stored(each) for each in value]
     content = value.get("bytes") if isinstance(value, Mapping) else None
     if not content or not content.startswith(JPEG):
         raise ValueError("no JPEG in the row")
@@ -259,11 +265,16 @@ def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, di
     for picture in pictures:
         if isinstance(picture, (Frames, Sound)):  # frames are made when a request decodes them
             continue
-        digest = picture_digest(picture)
+        digest = _digest_like(picture, digests[0])
         if digest in digests and digest not in media:
             media.add(digest, thumbnail_of(picture))
             made += 1
     return made
+
+
+def _digest_like(picture: Image, recorded: str) -> str:
+    """The digest of a picture: that of its file, where the recorded one is such."""
+    return picture_identity(picture) if recorded.startswith(FILE_MARK) else picture_digest(picture)
 
 
 def _encode(picture: Image) -> bytes:
@@ -271,7 +282,8 @@ def _encode(picture: Image) -> bytes:
 
     The picture is first divided by a whole number, which costs a fifth of scaling it, and mostly leaves nothing to scale.
     """
-    divisor, (width, height) = _divisor(picture), picture.size
+    divisor = next((each for each in (8, 4, 2) if max(picture.size) >= each * LEAST_SIDE), 1)
+    width, height = picture.size
     picture.draft("RGB", (max(1, width // divisor), max(1, height // divisor)))
     small = picture.reduce(divisor) if (divisor := _divisor(picture)) > 1 else picture.copy()
     small.thumbnail((SIDE, SIDE), Resampling.BILINEAR)

@@ -94,6 +94,15 @@ def mark_of(part: Mapping[str, Any]) -> str:
 FRAME_MARK = "frame"
 """How the digest of a video's frame begins. It is made of the video's bytes; a picture's is the sha256 of its pixels."""
 
+FILE_MARK = "file:"
+"""How the digest of a picture begins that a server gets as it is stored. The sha256 of its file's bytes follows."""
+
+
+def picture_name(digest: str) -> str:
+    """The digest of a picture as a part of addresses and of names of files: without the mark."""
+    return digest.removeprefix(FILE_MARK)
+
+
 T = TypeVar("T")
 ProcessDocs = TypeVar("ProcessDocs", bound=Callable[..., Any])
 
@@ -356,7 +365,8 @@ class Instance:
 
     context: text, or chat messages with image parts if the chat template is applied.
     images: loads the pictures in prompt order, RGB. Each call decodes them again, so that none stays in memory. None for text.
-    image_digests: for each picture the sha256 of its decoded RGB pixels and size; for a video's frame see FRAME_MARK.
+    image_digests: for each picture the sha256 of its decoded RGB pixels and size, or of its file (see FILE_MARK); for a video's
+        frame see FRAME_MARK.
     clips: of each video which of the pictures are its frames, and their times. A video's frames are pictures like others for an
         adapter that ignores this.
     pixels: of all its pictures, so that an adapter can limit what it decodes at a time. 0 if nothing was decoded.

@@ -35,10 +35,10 @@ from mm_eval.engine.model import (
 from mm_eval.engine.prices import Price
 from mm_eval.engine.served import SERVED
 from mm_eval.tools.formats.as_text import tools_as_text
-from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelError
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
 from mm_eval.values.reasoning.split import split
-from mm_eval.values.types import AUDIO_MARK, CALL_FORMAT, Answer, Fields, Instance, JsonObject, Options
+from mm_eval.values.types import AUDIO_MARK, CALL_FORMAT, FILE_MARK, Answer, Fields, Instance, JsonObject, Options
 
 from .arguments import (
     check,
@@ -60,6 +60,7 @@ from .arguments import (
 from .client.endpoint import DECIDING, PICTURES, SOUND, TOOLS, Endpoint
 from .messages import (
     SHOWN_AS,
+    Files,
     Videos,
     beginning_of,
     chat_messages,
@@ -132,6 +133,7 @@ class OpenAI(Model):
             chat=True,
             frames_as=SHOWN_AS[self.videos.way],
             shares="greedy",  # a server samples again each time
+            sends_files=True,
             tries_first=True,
             fits=stated_limits(self.extra_body),
             takes_tools=True,
@@ -580,6 +582,7 @@ class Body:
     def __init__(self, model: OpenAI, instance: Instance, fields: Options, prefill: str | None) -> None:
         self._model, self._instance, self._fields, self._prefill = model, instance, fields, prefill
         self._writing = model.writing
+        self._looked_into = False
         self.sent: JsonObject = {}
 
     async def __call__(self, without: frozenset[str] = frozenset()) -> bytes:
@@ -597,18 +600,40 @@ class Body:
         self.sent = {**fields, PICTURES: forms, SOUND: model.endpoint.sound if instance.heard else ""}
 
         def make() -> bytes:
-            return json.dumps({**fields, **self._messages(forms, as_text=TOOLS not in fields)}).encode()
+            files = Files()
+            messages = self._messages(forms, files, as_text=TOOLS not in fields)
+            return files.filled_in(json.dumps({**fields, **messages}).encode())
 
         return await asyncio.to_thread(make) if instance.image_digests or instance.heard else make()
 
-    def _messages(self, forms: set[str], as_text: bool) -> JsonObject:
-        """The messages, and the fields that say how they end. forms: gets the forms of the pictures. as_text: tools are text."""
+    async def check(self, attempts: int) -> None:
+        instance = self._instance
+        if self._looked_into or not any(digest.startswith(FILE_MARK) for digest in instance.image_digests):
+            return
+        self._looked_into = True
+
+        def decode() -> None:
+            with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
+                for picture in instance.images() if instance.images else ():
+                    picture.load()
+
+        try:
+            await asyncio.to_thread(decode)
+        except DataError as error:
+            error.attempts = attempts
+            raise error from None
+
+    def _messages(self, forms: set[str], files: Files, as_text: bool) -> JsonObject:
+        """The messages, and the fields that say how they end.
+
+        forms: gets the forms of the pictures. files: gets the pictures. as_text: tools are text.
+        """
         model, instance, prefill = self._model, self._instance, self._prefill
         if instance.tools and as_text:
             instance = model.without_tools(instance)
         with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
             sound = partial(sound_part, way=model.endpoint.sound, most=model.most_of_sound)
-            messages = with_results(chat_messages(instance, model.videos, model.endpoint.png, sound))
+            messages = with_results(chat_messages(instance, model.videos, files, model.endpoint.png, sound))
         forms |= picture_forms(messages)
         if model.endpoint.png:
             forms.add("png")
@@ -644,6 +669,9 @@ class Greeting:
         self.sent = {"model": self._model.model, **fields, **self._model.extra_body}
         return json.dumps({**self.sent, "messages": [{"role": "user", "content": "Hi"}]}).encode()
 
+    async def check(self, attempts: int) -> None:
+        """Nothing: it has no picture."""
+
 
 class Tone:
     """Makes the body of a short question with a tone, which shows whether a server hears. silent: the same without the tone."""
@@ -663,6 +691,9 @@ class Tone:
         body = json.dumps({**self.sent, "messages": [{"role": "user", "content": content}]}).encode()
         self.sent[SOUND] = "" if self.silent else self.endpoint.sound
         return body
+
+    async def check(self, attempts: int) -> None:
+        """Nothing: it has no picture."""
 
 
 def has_sound(instance: Instance) -> bool:

@@ -14,6 +14,7 @@ import base64
 import hashlib
 import json
 import mimetypes
+import secrets
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import timedelta
@@ -22,9 +23,10 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.data import kept_files
 from mm_eval.data.frames import files_of
 from mm_eval.data.media import encoded
+from mm_eval.data.sent_files import file_identity
 from mm_eval.data.video.rule import FrameRule, read_rule
 from mm_eval.values.errors import DataError, ModelError
-from mm_eval.values.types import FRAME_MARK, Audible, Clip, Fields, Instance, JsonObject, Message, Options
+from mm_eval.values.types import FILE_MARK, FRAME_MARK, Audible, Clip, Fields, Instance, JsonObject, Message, Options
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -33,19 +35,41 @@ if TYPE_CHECKING:
 Parts = list[dict[str, Any]]
 
 
+class Files:
+    """The files of pictures in base64, and a mark for the place of each: JSON is written of the marks, not of megabytes."""
+
+    def __init__(self) -> None:
+        self._mark, self._found = secrets.token_hex(16), list[bytes]()
+
+    def put(self, content: bytes) -> str:
+        """The mark of a file."""
+        self._found.append(base64.b64encode(content))
+        return f"{self._mark}{len(self._found) - 1:08}"
+
+    def filled_in(self, text: bytes) -> bytes:
+        """A text with each file in the place of its mark."""
+        first, *rest = text.split(self._mark.encode())
+        return b"".join([first, *(part for each in rest for part in (self._found[int(each[:8])], each[8:]))])
+
+
 def chat_messages(
-    instance: Instance, videos: Videos, png: bool = False, sound: Callable[[Audible], JsonObject] | None = None
+    instance: Instance,
+    videos: Videos,
+    files: Files,
+    png: bool = False,
+    sound: Callable[[Audible], JsonObject] | None = None,
 ) -> list[Message]:
     """The context with what it shows as data URLs. Reads the pictures, or the files of videos where those are sent.
 
-    png: pictures that are not JPEG are sent as PNG, which has the same pixels. sound: makes the part of a sound.
+    files: gets the contents of the pictures, whose marks stand in the URLs. png: pictures that are not JPEG are sent as PNG,
+    which has the same pixels. sound: makes the part of a sound.
     """
     heard = map(sound, instance.sounds()) if sound is not None and instance.sounds is not None else None
     if videos.way == "file":
         _check_together(instance)
-        return _filled(instance, _files(instance, videos), heard)
+        return _filled(instance, _files(instance, videos, files), heard)
     loaded = zip(instance.images() if instance.images else [], instance.image_digests, strict=True)
-    shown = _timed(instance, videos, (_picture(picture, digest, png) for picture, digest in loaded))
+    shown = _timed(instance, videos, (_picture(picture, digest, files, png) for picture, digest in loaded))
     return _filled(instance, shown, heard)
 
 
@@ -174,7 +198,7 @@ def _timed(instance: Instance, videos: Videos, pictures: Iterable[JsonObject]) -
         yield [*_text(before.get(place)), picture, *_text(after.get(place))]
 
 
-def _files(instance: Instance, videos: Videos) -> Iterator[Parts]:
+def _files(instance: Instance, videos: Videos, files: Files) -> Iterator[Parts]:
     """The parts in the place of each picture: a video's file in that of its first frame, and nothing for the other frames."""
     clips = {clip.first: clip for clip in instance.clips}
     frames = {place for clip in instance.clips for place in range(clip.first, clip.last)}
@@ -184,16 +208,20 @@ def _files(instance: Instance, videos: Videos) -> Iterator[Parts]:
         if place in clips:
             yield [videos.file_part(clips[place], digest)]
         else:
-            yield [] if place in frames else [_picture(loaded[place], digest)]
+            yield [] if place in frames else [_picture(loaded[place], digest, files)]
 
 
-def _picture(picture: Image, digest: str, png: bool = False) -> JsonObject:
+def _picture(picture: Image, digest: str, files: Files, png: bool = False) -> JsonObject:
+    if digest.startswith(FILE_MARK) and file_identity(picture) != digest:
+        raise DataError(
+            "a picture's file has changed during the run.", hint="The same command asks about it as it is then."
+        )
     mime, data = encoded(picture, digest)
     if png and mime not in COMMON:
         plain = picture.copy()
         plain.info.clear()  # what it was read from
         mime, data = encoded(plain, digest)
-    return {"type": "image_url", "image_url": {"url": f"data:{mime};base64,{base64.b64encode(data).decode()}"}}
+    return {"type": "image_url", "image_url": {"url": f"data:{mime};base64,{files.put(data)}"}}
 
 
 def _text(text: str | None) -> Parts:

@@ -1,11 +1,12 @@
 """What a model is shown of pictures with transparency or with more than 8 bits: one rule, whatever the file and the adapter."""
 
 import io
+import json
 import struct
 
 import numpy as np
 import pytest
-from mm_eval.models.openai.messages import Videos, chat_messages
+from mm_eval.models.openai.messages import Files, Videos, chat_messages
 from PIL import Image
 
 from mm_eval.data.decode import decoding, open_picture
@@ -66,7 +67,9 @@ def test_a_request_holds_no_transparent_picture() -> None:
     instance = Instance(
         "generate_until", "t", 0, {}, messages, images=lambda: [shown], image_digests=(picture_digest(shown),)
     )
-    [message] = chat_messages(instance, Videos("pictures"))
+    files = Files()
+    written = json.dumps(chat_messages(instance, Videos("pictures"), files)).encode()
+    [message] = json.loads(files.filled_in(written))
     data = base64.b64decode(message["content"][0]["image_url"]["url"].partition(",")[2])
     assert Image.open(io.BytesIO(data)).mode == "RGB"
 

@@ -556,7 +556,7 @@ STATED = ModelFacts(
     name="n", family="f", prompt_keys=("x",), chat=True, device="d", dtype="float16", parameters=3, threads=4,
     frames_rule="frames=3",
     frames_as="video", endings=("stop",), shares="none", bundled=True, local=True, tries_first=True, travels=False,
-    fits={"factor": 28},
+    fits={"factor": 28}, sends_files=True,
     takes_tools=True, hears=True, together=True, elsewhere=True, free=False,
     price=Price(1, 2), constants={"a": 1}, findings={"b": 2}, ran_on={"c": 3}, identified=False,
 )  # fmt: skip

@@ -181,9 +181,11 @@ def _changes(
         are = counted(left_out, "document is", "documents are")
         comparison.differs.append(f"{name}: {are} not the same in both runs, or in one only: left out")
     data = [run.spec["tasks"].get(name, {}).get("data") for run in pair]
-    shown = [(mine[i].pictures, other[i].pictures) for i in same] if data[0] != data[1] else []
-    if others := sum(all(each) and each[0] != each[1] for each in shown):
-        comparison.differs.append(f"{name}: {counted(others, 'document')} of {len(same):,} showed other pictures")
+    shown = [(mine[i], other[i]) for i in same if mine[i].pictures and other[i].pictures] if data[0] != data[1] else []
+    shown = [each for each in shown if each[0].by_files == each[1].by_files]  # digests of two kinds say nothing
+    if others := sum(one.pictures != two.pictures for one, two in shown):
+        what = "sent other picture files" if shown[0][0].by_files else "showed other pictures"
+        comparison.differs.append(f"{name}: {counted(others, 'document')} of {len(same):,} {what}")
     both = [i for i in same if mine[i].answered and other[i].answered]
     comparison.answers[name] = (sum(mine[i].answers != other[i].answers for i in both), len(both))
     kinds = tuple({i: docs[i].kinds for i in same if docs[i].kinds} for docs in (mine, other))

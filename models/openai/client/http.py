@@ -94,6 +94,10 @@ class Body(Protocol):
         """The body. without: fields that are left out on trial."""
         ...
 
+    async def check(self, attempts: int) -> None:
+        """Raises DataError, with these attempts, where the server can't have read a picture: nothing looked into it before."""
+        ...
+
 
 Smaller = Callable[[bytes], Awaitable[bytes | None]]
 """The body of a question that was refused as too long, with a smaller token cap; None where that can't help."""
@@ -238,10 +242,13 @@ class Client:
                     self._throttled(tries, error.wait, what)
                     continue
                 tries.failures += 1
+                if error.status >= 500 and tries.failures == 1:
+                    await body.check(tries.attempts)
                 fails_on_stop = error.status == 500 and "stop" in body.sent and "stop" not in self.endpoint.accepted
                 hint = SEND_STOP if fails_on_stop else ""
                 wait = self._jitter(tries.attempts) if error.wait is None else error.wait
             except Refused as error:
+                await body.check(tries.attempts + 1)
                 if tries.adapted < MOST_ADAPTED and trial.goes_on(error, body.sent):
                     content, tries.adapted = b"", tries.adapted + 1
                     continue

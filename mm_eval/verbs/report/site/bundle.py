@@ -25,6 +25,7 @@ from mm_eval.run_page import links_of_release
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
 from mm_eval.values.run_files import real_path
+from mm_eval.values.types import picture_name
 from mm_eval.values.words import counted
 from mm_eval.verbs.report.figures import preview
 from mm_eval.verbs.report.release.page import write_release_page
@@ -106,7 +107,7 @@ class _Files:
 
     def _write(self, task: str, doc_id: int, digests: list[str]) -> None:
         kept = {digest: jpeg for digest in digests if (jpeg := self._media.content(digest)) is not None}
-        for digest, mime, content in self._pictures.of_doc(task, doc_id):
+        for digest, mime, content in self._pictures.of_doc(task, doc_id, digests):
             if digest in digests and mime in ENDINGS:
                 self._put("pictures", digest, ENDINGS[mime], content)
                 self._kinds[digest] = ENDINGS[mime]
@@ -119,7 +120,8 @@ class _Files:
         self._lacking.update(digest for digest in digests if digest not in self._kinds)
 
     def _put(self, kind: str, digest: str, ending: str, content: bytes) -> None:
-        path = self._folder / kind / digest[:2] / f"{digest}.{ending}"
+        name = picture_name(digest)
+        path = self._folder / kind / name[:2] / f"{name}.{ending}"
         if not path.exists():
             write_atomic(path, content, durable=False)
 

@@ -24,7 +24,7 @@ from mm_eval.results.file import read_run
 from mm_eval.results.page import prompt_text
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import UNREADABLE, journal_files, open_regular, read_bytes
-from mm_eval.values.types import Answer, Slot
+from mm_eval.values.types import Answer, Slot, picture_name
 from mm_eval.verbs.report.site.parts import RunPictures
 
 WINDOW = 60.0
@@ -124,7 +124,7 @@ class LiveRun:
             held[slot.repeat, slot.choice] = answer
             self._events.append(doc)
             for digest in answer.images:
-                self.found_in.setdefault(digest, doc)
+                self.found_in.setdefault(picture_name(digest), doc)
         if float(record.get("t", 0)) > time.time() - WINDOW:
             self._times.append(float(record["t"]))
 

@@ -10,7 +10,7 @@ Beside them: the pictures of a run in full size, by the digest of what its promp
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from threading import RLock
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.data.frames import Frames
 from mm_eval.data.media import encoded, picture_digest
+from mm_eval.data.sent_files import file_identity
 from mm_eval.data.sound.clip import Sound
 from mm_eval.data.sound.forms import MIME
 from mm_eval.engine.folder import RunFolder
@@ -138,9 +139,12 @@ class RunPictures:
                     self.problem = kind_and_text(error)
             return self._opened
 
-    def of_doc(self, name: str, doc_id: int) -> Iterator[tuple[str, str, bytes]]:
-        """(digest, MIME type, content) of each picture and sound of a doc's question. Nothing where the doc can't be read any
-        more."""
+    def of_doc(self, name: str, doc_id: int, wanted: Container[str]) -> Iterator[tuple[str, str, bytes]]:
+        """(digest, MIME type, content) of each picture and sound of a doc's question. Nothing where the doc can't be
+        read any more.
+
+        wanted: the digests that are looked for: of files, of pixels, or of frames.
+        """
         opened = self.tasks()
         if opened is None or name not in opened.tasks:
             return
@@ -159,7 +163,8 @@ class RunPictures:
                     form, content = picture.encoded(tuple(MIME))
                     yield picture.digest, MIME[form], content
                 else:
-                    digest = picture_digest(picture)
+                    own = file_identity(picture)
+                    digest = own if own is not None and own in wanted else picture_digest(picture)
                     yield digest, *encoded(picture, digest)
         except Exception:  # foreign bytes and a task's own code: the page shows the thumbnail
             return

@@ -21,6 +21,7 @@ from mm_eval.run_page import links_of_release
 from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
 from mm_eval.values.run_files import UNREADABLE, odd_content, read_bytes, real_path
 from mm_eval.values.safe import in_script
+from mm_eval.values.types import FILE_MARK, picture_name
 from mm_eval.values.words import counted, of_all
 from mm_eval.verbs.report.release.numbers import release_table
 from mm_eval.verbs.report.release.page import release_page
@@ -98,7 +99,7 @@ class ShownRun:
                 if self._stopped:
                     raise StoreError("the server has ended.")
                 for digest in [*row.get("images", ()), *(digest for digest, *_ in row.get("y", ()))]:
-                    found.setdefault(digest, (row["t"], row["d"]))
+                    found.setdefault(picture_name(digest), (row["t"], row["d"]))
                 return {}
 
             def tick(done: int) -> None:
@@ -132,10 +133,10 @@ class ShownRun:
         return None if found is None else thumbnail(found[1])
 
     def full_size(self, digest: str) -> tuple[str, bytes] | None:
-        """(MIME type, content) of a picture, from the data of the run."""
+        """(MIME type, content) of a picture, from the data of the run. digest: without its mark."""
         at = self._found_in.get(digest) or (self._live.found_in.get(digest) if self._live else None)
-        wanted = self.pictures.of_doc(*at) if at else iter(())
-        return next(((mime, content) for found, mime, content in wanted if found == digest), None)
+        wanted = self.pictures.of_doc(*at, (digest, FILE_MARK + digest)) if at else iter(())
+        return next(((mime, content) for found, mime, content in wanted if picture_name(found) == digest), None)
 
 
 class Together:
