@@ -33,6 +33,7 @@ _NO_ANSWERS = "the answers of the test split are not public"
 _OWN_RULE = "scored by the benchmark's own rule"
 _LMMS = "_lmms has lmms-eval's rule"
 _CATEGORIES = "all of it is asked, and its rows show this part"
+_CASED = "by sacreBLEU alone; case and punctuation are not taken away before"
 _PROMPT = "the prompt is the benchmark's own"
 _JUDGE = "scored by rules; the variant _judged asks a judge, as this suite does"
 
@@ -85,6 +86,11 @@ SAME: dict[str, tuple[str, str]] = {
         "refcoco_testA,refcoco_testB,refcocoplus_testA,refcocoplus_testB,refcocog_test",
         "accuracy at an overlap of .5",
     ),
+    "fleurs_en": ("fleurs_en_us", ""),
+    "covost2_en_zh": ("covost2_en_zh_cn", _CASED),
+    "covost2_en_zh_test": ("covost2_en_zh_cn", _CASED),
+    "covost2_zh_en": ("covost2_zh_cn_en", _CASED),
+    "covost2_zh_en_test": ("covost2_zh_cn_en", _CASED),
     # lm-eval
     "leaderboard": (
         "ifeval,bbh,gpqa_diamond,mmlu_pro",
@@ -197,6 +203,7 @@ SAME: dict[str, tuple[str, str]] = {
     "VisFactor_CoT": ("visfactor_cot", ""),
     "VisuLogic": ("visulogic", ""),
     "VizWiz": ("vizwiz_vqa_val", ""),
+    "WorldSense": ("worldsense", "with the video's sound"),
     "VLMBlind": ("vlmsareblind", ""),
     "WorldVQA": ("worldvqa", "three grades, without an F-score; the official judge is gpt-oss-120b"),
     "vlms_are_biased_main": ("vlms_are_biased", ""),
