@@ -20,7 +20,7 @@ from mm_eval.engine.own_code import line_in, line_of
 from mm_eval.request import DEFAULT_MODEL, IN_MEMORY, RAY_OPTIONS, RunRequest
 from mm_eval.values.errors import ConfigError, InvalidValue, did_you_mean, kind_and_text
 
-_OURS = (None, "dummy", "replay", "tiny-llava", "tiny-qwen2-vl")
+_OURS = (None, "dummy", "replay", "tiny-llava", "tiny-qwen2-vl", "tiny-qwen2-audio")
 """Models that are nowhere else, and need no argument."""
 
 

@@ -1,4 +1,4 @@
-"""The tiny models shipped with mm-eval: real architectures and processors, trained from scratch on drawings."""
+"""The tiny models shipped with mm-eval: real architectures and processors, trained from scratch on drawings and drawn sounds."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from mm_eval.engine.model import ModelFacts, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Fields, Options
 
-from .hf.adapter import Llava, QwenVL
+from .hf.adapter import HuggingFace, Llava, QwenVL
 from .hf.arguments import WHERE, Arguments
 
 
@@ -57,3 +57,17 @@ class TinyQwen2VL(QwenVL):
     def describe(self) -> Fields:
         """States the model by name: the package's folder does not decide the answers."""
         return {**super().describe(), "pretrained": "tiny-qwen2-vl"}
+
+
+@register_model("tiny-qwen2-audio")
+class TinyQwen2Audio(HuggingFace):
+    """The bundled Qwen2-Audio model (0.6 M parameters), which hears the sounds of the bundled sample data and sees nothing."""
+
+    facts = ModelFacts(bundled=True, hears=True)
+
+    def _read_arguments(self) -> Arguments:
+        return _arguments(self.args, "tiny-qwen2-audio")
+
+    def describe(self) -> Fields:
+        """States the model by name: the package's folder does not decide the answers."""
+        return {**super().describe(), "pretrained": "tiny-qwen2-audio"}
