@@ -12,6 +12,7 @@ from mm_eval.config.arguments import (
     DOLLARS,
     MAPPING,
     NUMBER_FROM_0,
+    PATH,
     SWITCH,
     TEXT,
     Rule,
@@ -263,6 +264,12 @@ OF_PARTS: tuple[PartOptions, ...] = (
                 "POINTS",
                 "a comparison also ends when the difference is surely within this margin, in the table's unit (default: none)",
                 rule=ABOVE_0,
+            ),
+            Option(
+                "gate",
+                "POLICY.yaml",
+                "with --stop_when decided: end each comparison when the policy's clause on it is decided (`mm-eval gate`)",
+                rule=PATH,
             ),
             Option(
                 "until_interval",

@@ -318,7 +318,7 @@ def judging_of(request: RunRequest, loaded: Loaded) -> Judging | None:
 
 def _deciding_of(request: RunRequest) -> Deciding | None:
     """How a run stops before all docs are asked; None for one that does not. ConfigError where it can't be stopped so."""
-    if not request.deciding.stop_when and not request.deciding.until_interval:
+    if not request.deciding.stop_when and not request.deciding.until_interval and not request.deciding.gate:
         return None
     from mm_eval.deciding.deciding import Deciding
 

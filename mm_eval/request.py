@@ -86,7 +86,8 @@ class DecidingRequest:
     """How a run ends before all docs are answered: when its comparisons are decided, or its interval is narrow enough.
 
     looks: after how many equal parts of the docs the comparisons are tested. alpha: the false alarms over all of them.
-    margin: a difference that is surely within it ends a comparison too. until_interval: half of the main number's interval.
+    margin: a difference that is surely within it ends a comparison too. gate: the file of a policy, whose losses are decided
+    in place of differences. until_interval: half of the main number's interval.
     pairs: the comparisons of a release, "all" or {"reference": name}. linked: what the runs of a release know of each other.
     """
 
@@ -94,6 +95,7 @@ class DecidingRequest:
     looks: int = 20
     alpha: float = 0.05
     margin: float | None = None
+    gate: str | None = None
     until_interval: float | None = None
     pairs: str | Mapping[str, str] | None = None
     linked: Fields | None = None
@@ -151,6 +153,7 @@ FLAT_NAMES: Mapping[str, tuple[str, str]] = {
     "looks": ("deciding", "looks"),
     "alpha": ("deciding", "alpha"),
     "margin": ("deciding", "margin"),
+    "gate": ("deciding", "gate"),
     "until_interval": ("deciding", "until_interval"),
     "tools": ("tools", "added"),
     "sandbox": ("tools", "sandbox"),

@@ -40,7 +40,7 @@ ORDER: list[tuple[str, str]] = [
     (
         "comparisons",
         "verbs.study.compare verbs.study.task_variants verbs.study.gains verbs.study.cells deciding.live "
-        "deciding.live_page deciding.design deciding.plan_text "
+        "deciding.live_page deciding.design deciding.policy_plan deciding.plan_text "
         "deciding.against",
     ),
     ("run page", "run_page"),

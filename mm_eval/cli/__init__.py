@@ -93,6 +93,10 @@ VERBS = {
         "mm_eval.verbs.study.effort_verb",
         "measure the effort a model needs: accuracy against tokens at several efforts or thinking budgets",
     ),
+    "gate": (
+        "mm_eval.verbs.gate.verb",
+        "hold a run against a policy of losses: GO, NO-GO or undecided, with an exit code for CI",
+    ),
     "plan": (
         "mm_eval.deciding.plan_verb",
         "compute how many documents a difference takes, and what a release can detect",
@@ -132,7 +136,7 @@ VERBS = {
 GROUPS = {
     "run": ("run", "score", "prompts", "watch"),
     "look": ("report", "view", "diagnose", "show", "ls", "protocols"),
-    "compare": ("compare", "why", "blind", "effort", "plan"),
+    "compare": ("compare", "gate", "why", "blind", "effort", "plan"),
     "share": ("export", "import", "bundle", "fetch"),
     "check": ("validate", "judge", "sandbox", "tools"),
 }

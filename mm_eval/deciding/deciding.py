@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from mm_eval.deciding.course import Course
 from mm_eval.deciding.looks import Schedule, forget_looks, kept_looks
@@ -19,7 +19,7 @@ from mm_eval.values.words import listed
 
 FINE = 100
 """Looks of `--until_interval`, whose interval holds at every moment."""
-OPTIONS = ("stop_when", "looks", "alpha", "margin", "until_interval")
+OPTIONS = ("stop_when", "looks", "alpha", "margin", "gate", "until_interval")
 
 
 @dataclass
@@ -42,13 +42,19 @@ class Deciding:
         if request.deciding.stop_when and not request.deciding.linked:
             hint = "mm-eval run --config release.yaml --stop_when decided; --until_interval is for one model."
             raise ConfigError("a comparison needs the models of a release.", where=where, hint=hint)
+        if request.deciding.gate and not request.deciding.stop_when:
+            hint = "State --stop_when decided with it, or ask `mm-eval gate` afterwards."
+            raise ConfigError("a policy ends the comparisons of several models.", where="--gate", hint=hint)
+        if request.deciding.gate and request.deciding.margin is not None:
+            hint = "Leave --margin out: the policy states what each benchmark may lose."
+            raise ConfigError("--gate and --margin exclude each other.", hint=hint)
         if request.predict_only:
             raise ConfigError("with --predict_only nothing is scored, so nothing is decided.", where=where)
         if processes().count > 1:
             hint = "Start one process; --executor ray uses several machines."
             raise ConfigError("a run of several processes can't be stopped.", where=where, hint=hint)
         goal = float(request.deciding.until_interval or 0)
-        return cls(request, WhenDecided(request) if request.deciding.stop_when else WhenNarrow(goal))
+        return cls(request, WhenDecided.of(request) if request.deciding.stop_when else WhenNarrow(goal))
 
     def draw(self, opened: OpenedRun) -> list[str]:
         """Finds what can be stopped, and draws the order. Notes on what can't be; ConfigError where nothing can."""
@@ -57,8 +63,9 @@ class Deciding:
             what = "the judge has its weights on this machine, and would be loaded again for each look."
             raise ConfigError(what, where=where, hint="Let a model behind a server grade them.")
         units = units_of(opened)
-        self.units = [unit for unit in units if not unit.refusal]
+        units = [replace(unit, refusal=unit.refusal or self.rule.refusal(unit)) for unit in units]
         refused = [f"{unit.name} can't be stopped: {unit.refusal}" for unit in units if unit.refusal]
+        self.units = [unit for unit in units if not unit.refusal]
         if not self.units:
             raise ConfigError(f"nothing of this run can be stopped: {'; '.join(refused)}.", where=where)
         seed = (self.request.deciding.linked or {}).get("seed", self.request.seed)

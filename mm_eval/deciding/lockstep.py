@@ -19,7 +19,7 @@ from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, did_you_mean
 from mm_eval.values.files import write_atomic
 
-COMMON = ("looks", "alpha", "margin", "pairs", "stop_when")
+COMMON = ("looks", "alpha", "margin", "gate", "pairs", "stop_when")
 """Options that are the same for all models of a comparison."""
 SAME_DOCS = ("tasks", "limit", "samples", "sample", "data_root", "include_path", "protocol")
 """Options that decide which docs are asked."""
@@ -61,6 +61,9 @@ def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Linked:
             raise ConfigError(what, where="--stop_when", hint="State it once for all models.")
     first = next(iter(requests.values()))
     pairs = pairs_of(list(requests), first.deciding.pairs)
+    if first.deciding.gate and not isinstance(first.deciding.pairs, Mapping):
+        hint = "State `pairs: {reference: NAME}`: the model that nothing may be lost against."
+        raise ConfigError("a policy compares each model with a reference.", where="pairs", hint=hint)
     folders = {name: str(Path(str(request.output_path)).resolve()) for name, request in requests.items()}
     common = os.path.commonpath([os.path.dirname(folder) for folder in folders.values()])
     over = {name: Path(common) / "lockstep" / f"{Path(folder).name}.over" for name, folder in folders.items()}

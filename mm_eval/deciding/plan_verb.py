@@ -2,8 +2,9 @@
 
 Per task and for the average: the smallest difference that is found with the stated power, corrected for all comparisons. With
 --difference: how many documents it takes, whether the benchmark has them, and the average share that a release with --stop_when
-decided needs. The standard deviation of a difference comes from two or more runs (--from), else from a stated or assumed range.
-Differences are paired by document and clustered by picture. All are in the table's unit: points of percent for fractions."""
+decided needs. With --policy: which clauses of a gate can be decided. The standard deviation of a difference comes from two or
+more runs (--from), else from a stated or assumed range. Differences are paired by document and clustered by picture. All are in
+the table's unit: points of percent for fractions."""
 
 from __future__ import annotations
 
@@ -16,14 +17,15 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.folders import add_code_option, add_format_option, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say, say_lines, say_report
-from mm_eval.config.arguments import ABOVE_0
+from mm_eval.config.arguments import ABOVE_0, PATH, Rule, is_number, number
 from mm_eval.values.errors import ConfigError
-from mm_eval.verbs.study.options import POWER
 
 if TYPE_CHECKING:
+    from mm_eval.deciding.design import Planned, Question
     from mm_eval.results.recorded import RecordedRun
 
 READS_FOLDERS = True
+POWER = Rule("a number between 0.5 and 1", lambda value: is_number(value) and 0.5 <= value < 1, number)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,6 +43,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the standard deviation of one document's difference between two models, in the table's unit (default: assumed)"
     )
     add_option(parser, "spread", "POINTS", what, rule=ABOVE_0)
+    what = "the policy of `mm-eval gate`: which of its clauses can be decided with the documents that there are"
+    add_option(parser, "policy", "FILE", what, rule=PATH)
     add_format_option(parser)
     add_code_option(parser)
 
@@ -61,6 +65,9 @@ def main(args: argparse.Namespace) -> int:
         raise ConfigError(
             "the standard deviation of a difference needs two runs.", where="--from", hint="Name a second one."
         )
+    if args.policy and args.difference is not None:
+        what = "the losses of the policy are the differences that should be found."
+        raise ConfigError(what, where="--difference", hint="Leave it out.")
     models = args.models or max(2, len({run.model for run in runs}))
     question = Question(args.difference, args.power, args.alpha, models, args.reference, args.spread)
     tasks = task_names(args.tasks, "--tasks") if args.tasks else None
@@ -74,6 +81,8 @@ def main(args: argparse.Namespace) -> int:
             raise ConfigError(f"{what}.", where="--from", hint="mm-eval compare shows what they share.")
     else:
         rows = planned_of_tasks(tasks or (), question, args.include_path)
+    if args.policy:
+        return _plan_of_policy(args, rows, question, runs)
     found = answered(rows, question)
     if args.format == "json":
         say_lines(json.dumps(as_json(found, question), indent=2))
@@ -86,6 +95,26 @@ def main(args: argparse.Namespace) -> int:
         if not runs:
             say()
             say_report("`mm-eval plan --from RUN RUN` takes the standard deviation from runs of like models.")
+    return 0
+
+
+def _plan_of_policy(
+    args: argparse.Namespace, rows: Sequence[Planned], question: Question, runs: Sequence[RecordedRun]
+) -> int:
+    """Which clauses of a policy the documents can decide."""
+    from mm_eval.deciding.policy import read_policy
+    from mm_eval.deciding.policy_plan import planned_clauses, render
+    from mm_eval.results.number_text import unit_of
+    from mm_eval.results.table import terminal_width
+
+    policy = read_policy(args.policy)
+    headlines = {row.name: runs[0].results.headline(row.name) for row in rows} if runs else {}
+    numbers = {name: float(each.value) * unit_of(each).factor for name, each in headlines.items() if each}
+    found = planned_clauses(rows, policy, question, numbers)
+    if args.format == "json":
+        say_lines(json.dumps({"policy": policy.path, "clauses": [each.to_json() for each in found]}, indent=2))
+    else:
+        say_report(render(found, policy, question, terminal_width()))
     return 0
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from mm_eval.deciding.looks import RECORD, Schedule
 from mm_eval.deciding.rules import DECIDED, Rule
 from mm_eval.deciding.sequences import as_t
-from mm_eval.deciding.trial import BROKEN
+from mm_eval.deciding.trial import BEYOND, BROKEN, WITHIN, AllowedLoss
 from mm_eval.engine.folder import RunFolder
 from mm_eval.open_tasks import OpenedTasks
 from mm_eval.results.recorded import RecordedRun
@@ -119,6 +119,14 @@ def _widened(number: Number, factor: float) -> tuple[float, float] | None:
     return number.value - half, number.value + half
 
 
+def _bounds(each: Mapping[str, Any], unit: float) -> str:
+    """ " (1.2 to 3.4)": the bounds of a loss in the table's unit."""
+    if not each.get("interval"):
+        return ""
+    ends = AllowedLoss(each["allowed"], each["better"]).ends((each["interval"][0], each["interval"][1]))
+    return f" ({' to '.join(f'{end * unit:.2f}' for end in ends)})"
+
+
 def sentence(each: Mapping[str, Any]) -> str:
     """How one comparison ended, with its interval."""
     pair = f"{each['second']} and {each['first']} on {each['row']}"
@@ -135,6 +143,13 @@ def sentence(each: Mapping[str, Any]) -> str:
             f"{each['second']} is {word} than {each['first']} on {each['row']} by {abs(shown * unit):.2f}{around} "
             f"(corrected for stopping; measured {each['difference'] * unit:+.2f}), decided after {share}% of the documents"
         )
+    if "allowed" in each:
+        ends_of_loss = _bounds(each, unit)
+        allowed = f"{each['second']} may lose {each['allowed'] * unit:g} against {each['first']} on {each['row']}"
+        if each["ended"] in (WITHIN, BEYOND):
+            surely = "less" if each["ended"] == WITHIN else "more"
+            return f"{allowed} and surely loses {surely}{ends_of_loss}, decided after {share}% of the documents"
+        return f"{allowed}: not decided after {share}% of the documents{ends_of_loss}"
     if each["ended"] == "equivalent":
         return f"{pair} are within the margin{ends}, decided after {share}% of the documents"
     if each["ended"] == BROKEN:

@@ -9,10 +9,12 @@ from typing import Any, Protocol
 
 from mm_eval.deciding.boundaries import group_sequential, pocock
 from mm_eval.deciding.looks import Schedule, read_look
+from mm_eval.deciding.policy import Clause, Policy, read_policy
 from mm_eval.deciding.sequences import LEAST_CLUSTERS, around, factor, half_width
-from mm_eval.deciding.trial import BROKEN, Pair, Trial, distinct, rounded
+from mm_eval.deciding.trial import BROKEN, AllowedLoss, Pair, Trial, distinct, rounded
 from mm_eval.deciding.units import TaskValues, Unit, difference_of, number_of
 from mm_eval.request import RunRequest
+from mm_eval.results.number_text import Unit as TableUnit
 from mm_eval.results.number_text import unit_of
 from mm_eval.scoring.run_results import Looks
 from mm_eval.values.types import Number
@@ -35,6 +37,10 @@ class Rule(Protocol):
 
     def begin(self, units: Sequence[Unit], schedule: Schedule) -> None:
         """Gets what is measured, and the docs of each look."""
+
+    def refusal(self, unit: Unit) -> str:
+        """Why this rule can't end a unit; empty if it can."""
+        ...
 
     def advance(self, own: Sequence[Mapping[str, TaskValues]]) -> bool:
         """Tests the looks that are complete. own: this model's values on the docs of each look. Whether there was one."""
@@ -64,17 +70,23 @@ def add_values(total: dict[str, TaskValues], new: Mapping[str, TaskValues]) -> N
         known.key = known.key or own.key
 
 
+def table_unit(unit: Unit, *numbers: Number | None) -> TableUnit:
+    """In which the table shows a row. numbers: the row's."""
+    metric = unit.leaves[0].metric if unit.leaves else ""
+    return unit_of(*(number for number in numbers if number is not None), metric=metric)
+
+
 def table_scale(unit: Unit, *numbers: Number | None) -> float:
     """How much of a number is 1 in the table's unit: a point of percent for shares. numbers: the row's."""
-    metric = unit.leaves[0].metric if unit.leaves else ""
-    return 1.0 / unit_of(*(number for number in numbers if number is not None), metric=metric).factor
+    return 1.0 / table_unit(unit, *numbers).factor
 
 
 @dataclass
 class WhenDecided:
-    """The comparisons of several models."""
+    """The comparisons of several models. policy: that of `--gate`, whose losses are decided in place of differences."""
 
     request: RunRequest
+    policy: Policy | None = None
     look: int = 0
     units: dict[str, Unit] = field(default_factory=dict)
     trial: Trial = field(default_factory=lambda: Trial({}))
@@ -94,6 +106,25 @@ class WhenDecided:
         """Whether all pairs of this model have ended."""
         return all(pair in self.trial.ended for pair in self.trial.times if self.name in pair[1:])
 
+    @classmethod
+    def of(cls, request: RunRequest) -> WhenDecided:
+        """ConfigError for a policy that can't be read."""
+        return cls(request, read_policy(request.deciding.gate) if request.deciding.gate else None)
+
+    def refusal(self, unit: Unit) -> str:
+        """Why the policy can't end a row; empty if it can, and without one."""
+        if self.policy is None:
+            return ""
+        clause = self._clause(unit.name)
+        if clause is None or clause.advisory:
+            return "the policy has no clause on it that decides"
+        if clause.metric is not None and clause.metric != (unit.leaves[0].metric if unit.leaves else ""):
+            return f"its clause is on {clause.metric}, which is not its main metric"
+        return "" if unit.better is not None else "its number has no direction, so that nothing is a loss"
+
+    def _clause(self, name: str) -> Clause | None:
+        return None if self.policy is None else self.policy.clauses.get(name, self.policy.default)
+
     def begin(self, units: Sequence[Unit], schedule: Schedule) -> None:
         self.units, self.schedule = {unit.name: unit for unit in units}, schedule
         times = {
@@ -101,7 +132,10 @@ class WhenDecided:
             for unit in units
             for first, second in self._linked["pairs"]
         }
-        self.trial = Trial(times, float(self.request.deciding.alpha))
+        alpha = self.policy.alpha if self.policy is not None else float(self.request.deciding.alpha)
+        self.trial = Trial(times, alpha)
+        if self.policy is not None:
+            self.trial.losses = {pair: AllowedLoss(0.0, bool(self.units[pair[0]].better)) for pair in times}
 
     def advance(self, own: Sequence[Mapping[str, TaskValues]]) -> bool:
         moved = False
@@ -151,11 +185,17 @@ class WhenDecided:
             unit, first, second = pair
             if self.trial.is_due(pair, look) and first in found and second in found:
                 differences[pair] = difference_of(self.units[unit], self._models[first], self._models[second])
-                if differences[pair] is not None and self.request.deciding.margin is not None:
-                    both = [number_of(self.units[unit], self._models[name]) for name in (first, second)]
-                    self.trial.margins[pair] = float(self.request.deciding.margin) * table_scale(
-                        self.units[unit], *both
-                    )
+                if differences[pair] is None:
+                    continue
+                both = [number_of(self.units[unit], self._models[name]) for name in (first, second)]
+                clause = self._clause(unit)
+                if clause is not None:
+                    reference = 0.0 if both[0] is None else float(both[0].value)
+                    loss = clause.margin(table_unit(self.units[unit], *both), reference)
+                    self.trial.losses[pair] = AllowedLoss(loss, bool(self.units[unit].better))
+                elif self.request.deciding.margin is not None:
+                    scale = table_scale(self.units[unit], *both)
+                    self.trial.margins[pair] = float(self.request.deciding.margin) * scale
         self.trial.add(look, differences)
         for unit in self.units:
             if self._ended_unit(unit) == look:
@@ -229,6 +269,9 @@ class WhenNarrow:
     @property
     def over(self) -> bool:
         return len(self.ended) == len(self.units) or self.look == self.schedule.count
+
+    def refusal(self, unit: Unit) -> str:
+        return ""
 
     def begin(self, units: Sequence[Unit], schedule: Schedule) -> None:
         self.units, self.schedule = {unit.name: unit for unit in units}, schedule

@@ -23,6 +23,7 @@ from mm_eval.values.types import Number
 Pair: TypeAlias = tuple[str, str, str]
 """(row of the table, first model, second model)"""
 DIFFERS, EQUIVALENT, ALL_DOCS, BROKEN = "differs", "equivalent", "all docs", "broken off"
+WITHIN, BEYOND = "loses less than allowed", "loses more than allowed"
 
 
 @dataclass(frozen=True)
@@ -68,22 +69,39 @@ class Tested:
 
 @dataclass(frozen=True)
 class Ended:
-    """How a pair ended, and after which look. why: `DIFFERS`, `EQUIVALENT`, `ALL_DOCS`, `BROKEN`."""
+    """How a pair ended, and after which look.
+
+    why: `DIFFERS`, `EQUIVALENT`, `ALL_DOCS`, `BROKEN`; of a policy `WITHIN`, `BEYOND`.
+    """
 
     why: str
     look: int
+
+
+@dataclass(frozen=True)
+class AllowedLoss:
+    """What the second model of a pair may lose against the first. better: whether a higher number is better."""
+
+    loss: float
+    better: bool
+
+    def ends(self, interval: tuple[float, float]) -> tuple[float, float]:
+        """The bounds of the loss by those of the difference, second - first."""
+        return (-interval[1], -interval[0]) if self.better else interval
 
 
 @dataclass
 class Trial:
     """The pairs of a comparison and their looks so far.
 
-    times: of each pair the share of its docs after each look. margin: of each pair, within which its models are equivalent.
+    times: of each pair the share of its docs after each look. margins: of each pair, within which its models are equivalent.
+    losses: what each pair may lose by a policy. Then nothing else is tested, and each bound of a loss has alpha over the pairs.
     """
 
     times: Mapping[Pair, Sequence[float]]
     alpha: float = 0.05
     margins: dict[Pair, float] = field(default_factory=dict)
+    losses: dict[Pair, AllowedLoss] = field(default_factory=dict)
     ended: dict[Pair, Ended] = field(default_factory=dict)
     looks: dict[Pair, list[Tested]] = field(default_factory=dict)
 
@@ -107,6 +125,9 @@ class Trial:
             for pair in self.open
             if (found := differences.get(pair)) is not None and self.is_due(pair, look)
         }
+        if self.losses:
+            self._decide_losses(look, due)
+            due = {}
         waiting, rejected = dict(due), True
         while waiting and rejected:
             alpha = self.alpha / self._not_different()
@@ -126,6 +147,18 @@ class Trial:
         for pair in self.open:
             if self.times[pair][look - 1] >= 1 - 1e-9:
                 self.ended[pair] = Ended(ALL_DOCS, look)
+
+    def _decide_losses(self, look: int, due: Mapping[Pair, Number]) -> None:
+        """Ends the pairs whose loss is surely below what is allowed, or above."""
+        for pair, found in due.items():
+            tested = self._tested(pair, look, found, 2 * self.alpha / len(self.times))  # two bounds of one side each
+            self.looks.setdefault(pair, []).append(tested)
+            if tested.interval is None:
+                continue
+            allowed = self.losses[pair]
+            low, high = allowed.ends(tested.interval)
+            if high < allowed.loss or low > allowed.loss:
+                self.ended[pair] = Ended(WITHIN if high < allowed.loss else BEYOND, look)
 
     def break_off(self, pair: Pair, look: int) -> None:
         """Ends a pair that can't go on after a look: one of its models failed."""
@@ -167,6 +200,11 @@ class Trial:
         last = looks[-1]
         found |= {key: value for key, value in last.to_json().items() if key not in ("look",)}
         found["corrected"] = None
+        if (allowed := self.losses.get(pair)) is not None:
+            found["allowed"] = allowed.loss
+            found["better"] = allowed.better
+            found["looks"] = [each.to_json() for each in looks]
+            return found
         if ended.why in (DIFFERS, ALL_DOCS) and last.difference.stderr and (z := last.z) is not None:
             place = distinct(self.times[pair]).index(last.time) + 1
             stopped = self.test_of(pair, last.alpha).estimate(place, z)

@@ -16,11 +16,10 @@ from typing import ClassVar
 from mm_eval.results.number_text import Unit, rounded
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate
-from mm_eval.scoring.metrics.stderr import TAIL
-from mm_eval.values.distributions import t_quantile
 from mm_eval.values.types import NO_SHARE, MetricKey, Number
 from mm_eval.verbs.study.compare import compare
 from mm_eval.verbs.study.effort_file import MARGIN
+from mm_eval.verbs.study.one_sided import negative, upper_end
 from mm_eval.verbs.study.variants import Variants
 
 ALPHA = 0.05
@@ -40,20 +39,6 @@ class Point:
     tokens: Number | None
     loss: Number | None
     at_most: float | None
-
-
-def upper_end(loss: Number, alpha: float) -> float | None:
-    """The upper end of a one-sided interval of a paired loss; None without a spread that can be estimated.
-
-    An exact interval, of few changes, is made wider in the ratio of the logarithms: the tail of a count beyond its last value
-    falls at least so fast.
-    """
-    if loss.exact is not None:
-        room = loss.exact[1] - loss.value
-        return float(loss.value + room * max(1.0, math.log(alpha) / math.log(TAIL)))
-    if not loss.stderr or loss.freedom is None:
-        return None
-    return float(loss.value + t_quantile(1 - alpha, loss.freedom) * loss.stderr * loss.lacking)
 
 
 @dataclass
@@ -96,11 +81,11 @@ class Efforts(Variants):
         order = list(self.runs)
         if order.index(effort) > order.index(other):
             found = self.loss(other, effort, name, key)
-            return None if found is None else _negative(found)
+            return None if found is None else negative(found)
         if (effort, other) not in self._losses:
             [compared] = compare([self.runs[effort], self.runs[other]])
             self._losses[effort, other] = {
-                (each.task, each.key): each.difference if each.better else _negative(each.difference)
+                (each.task, each.key): each.difference if each.better else negative(each.difference)
                 for each in compared.changes
                 if each.category is None and each.better is not None
             }
@@ -214,9 +199,3 @@ class Efforts(Variants):
 def cost(point: Point) -> float:
     """The mean of its output tokens; infinite where they are unknown."""
     return float(point.tokens.value) if point.tokens is not None else math.inf
-
-
-def _negative(number: Number) -> Number:
-    """The difference the other way round."""
-    exact = None if number.exact is None else (-number.exact[1], -number.exact[0])
-    return replace(number, value=-number.value if number.value else 0.0, exact=exact)
