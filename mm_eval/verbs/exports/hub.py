@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime
+from typing import NamedTuple
 
-from mm_eval.config.schema import texts
+from mm_eval.config.schema import split_python, texts
 from mm_eval.results.judged import judged_by, judges_behind
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
@@ -45,33 +46,60 @@ def _metric_name(run: RecordedRun, task: str, key: MetricKey) -> str:
     return key.label + (f" ({judged_by([judge])})" if judge else "")
 
 
-def eval_results(run: RecordedRun) -> list[dict[str, object]]:
-    """The entries of `.eval_results/*.yaml` in a model's repository: the main number of each task that has a data set on the hub.
+class HubTask(NamedTuple):
+    """A task of a registered benchmark, as the file `eval.yaml` of its data set names it. source: where that was read."""
 
-    A share is given in percent, as leaderboards show it.
+    dataset: str
+    task_id: str
+    source: str
+
+
+READ_ON = "2026-11-29"
+"""When the sources of `REGISTERED` were read."""
+_HUB_DOCS = "huggingface/hub-docs 242f4a1e"
+_GPQA = HubTask("Idavidrein/gpqa", "gpqa_diamond", f"{_HUB_DOCS}, eval_results.yaml")
+REGISTERED: Mapping[str, HubTask] = {
+    "hle": HubTask("cais/hle", "hle", f"{_HUB_DOCS}, docs/hub/eval-results.md at 064c7548"),
+    "gpqa_diamond": _GPQA,
+    "gpqa_diamond_cot": _GPQA,
+    "mmlu_pro": HubTask("TIGER-Lab/MMLU-Pro", "mmlu_pro", "huggingface/skills, hugging-face-evaluation 3.0.0"),
+}
+"""Our tasks and groups that are tasks of a benchmark on the hub. A data set of which this was not read is not here: the hub
+refuses a `task_id` that the data set's own file does not have."""
+
+
+def eval_results(run: RecordedRun, source: str | None = None) -> list[JsonObject]:
+    """The entries of `.eval_results/*.yaml` in a model's repository: the main number of each registered benchmark.
+
+    A share is given in percent, as leaderboards show it. source: the address of a page that shows the run.
     """
-    return list(_entries(run))
+    return list(_entries(run, source))
 
 
-def _entries(run: RecordedRun) -> Iterator[JsonObject]:
-    for name in run.spec["tasks"]:
-        config: Mapping[str, object] = run.results.configs[name]
-        number, path = run.results.headline(name), str(config.get("dataset_path") or "")
-        if (
-            number is None
-            or not isinstance(number.value, (int, float))
-            or path.count("/") != 1
-            or path.startswith((".", "/"))
-        ):
+def not_registered(run: RecordedRun) -> list[str]:
+    """The benchmarks of a run that the hub has no place for, as far as is known."""
+    inside = {member for name in run.results.groups for member in run.results.members[name]}
+    return [name for name in run.results.rows if split_python(name)[0] not in REGISTERED and name not in inside]
+
+
+def _entries(run: RecordedRun, source: str | None) -> Iterator[JsonObject]:
+    for name in run.results.rows:
+        plain, with_python = split_python(name)
+        number, task = run.results.headline(name), REGISTERED.get(plain)
+        if task is None or number is None or not isinstance(number.value, (int, float)):
             continue
-        revision = config.get("dataset_revision")
-        notes = [f"{number.metric} of {name}", *flaws_of(run, name)]
-        if judge := judges_behind(run.results, name, number.key).get(name):
+        leaves = run.results.leaves(name)
+        revisions = {str(run.results.configs[leaf].get("dataset_revision") or "") for leaf in leaves}
+        [revision] = revisions if len(revisions) == 1 else [""]
+        notes = ["With tools"] if with_python else []
+        notes += [f"{number.metric} of {name}", *dict.fromkeys(flaw for leaf in leaves for flaw in flaws_of(run, leaf))]
+        if judge := next(iter(judges_behind(run.results, name, number.key).values()), None):
             notes.append(judged_by([judge]))
         yield {
-            "dataset": {"id": path, "task_id": name, **({"revision": str(revision)} if revision else {})},
+            "dataset": {"id": task.dataset, "task_id": task.task_id, **({"revision": revision} if revision else {})},
             "value": round(100 * number.value, 4) if unit_of(number).is_percent else number.value,
             "date": datetime.fromtimestamp(run.results.run.started, UTC).strftime("%Y-%m-%d"),
+            **({"source": {"url": source, "name": "mm-eval"}} if source else {}),
             "notes": "; ".join(notes),
         }
 

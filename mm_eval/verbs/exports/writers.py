@@ -1,4 +1,4 @@
-"""The exports of `mm-eval report --format NAME`: a run, the folder of all, its name there, and whether it is the only one."""
+"""The exports of `mm-eval export --format NAME`: a run, the folder of all, its name there, and whether it is the only one."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from pathlib import Path
 from mm_eval.cli.say import complain_briefly
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.files import write_atomic
+from mm_eval.values.words import listed
 from mm_eval.verbs.exports import harness, hub
 from mm_eval.verbs.exports.inspect import write_inspect
 
@@ -26,19 +27,31 @@ def lmms_eval(run: RecordedRun, folder: Path, name: str, alone: bool) -> list[Pa
     return harness.write_harness(run, folder, "lmms_eval")
 
 
-def eval_results(run: RecordedRun, folder: Path, name: str, alone: bool) -> list[Path]:
-    """The YAML file of a model's repository on the hub."""
+def eval_results(run: RecordedRun, folder: Path, name: str, source: str | None = None) -> list[Path]:
+    """The YAML file of a model's repository on the hub, `.eval_results/NAME.yaml`; none without a registered benchmark.
+
+    source: the address of a page that shows the run, which the hub links.
+    """
     import yaml
 
+    if others := hub.not_registered(run):
+        what = f"not a benchmark that the hub lists, as far as was read on {hub.READ_ON}: {listed(others, 6)}"
+        complain_briefly(f"note: {name}: {what}; left out")
+    entries = hub.eval_results(run, source)
     for task in run.spec["tasks"]:
-        if flaws := hub.flaws_of(run, task):
+        if (flaws := hub.flaws_of(run, task)) and task not in others:
             said = f"warning: {name}: {task} is of {', '.join(flaws)}. It is not a benchmark result, and its notes say so. Do not"
             complain_briefly(f"{said} publish it")
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{name}.yaml"
-    write_atomic(path, yaml.safe_dump(hub.eval_results(run), sort_keys=False), durable=False)
+    if not entries:
+        return []
+    path = folder / ".eval_results" / f"{name}.yaml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_atomic(path, yaml.safe_dump(entries, sort_keys=False), durable=False)
     return [path]
 
 
-FORMATS = {"inspect": inspect, "lm_eval": lm_eval, "lmms_eval": lmms_eval, "eval_results": eval_results}
-"""The formats of other tools by the name of `--format`."""
+FORMATS = {"inspect": inspect, "lm_eval": lm_eval, "lmms_eval": lmms_eval}
+"""The formats of other suites by the name of `--format`."""
+OF_THE_HUB = ("hub", "eval_results")
+"""The names of the hub's format."""
+EXPORTS = (*FORMATS, *OF_THE_HUB)

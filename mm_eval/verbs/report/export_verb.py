@@ -11,30 +11,40 @@ from pathlib import Path
 from mm_eval.cli.folders import add_code_option, run_folders
 from mm_eval.cli.options import add_option
 from mm_eval.cli.say import say
-from mm_eval.config.arguments import PATH
+from mm_eval.config.arguments import PATH, Rule
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.verbs.exports.writers import FORMATS
+from mm_eval.values.errors import ConfigError
+from mm_eval.verbs.exports.writers import EXPORTS, FORMATS, OF_THE_HUB, eval_results
 from mm_eval.verbs.report.reading import read_runs, say_holes, writing
 
 READS_FOLDERS = True
+ADDRESS = Rule(
+    "an address that begins with https:// or http://", lambda value: str(value).startswith(("https://", "http://"))
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", metavar="RUN", help="run folders; the folder of a release means its runs")
-    what = "inspect, lm_eval, lmms_eval: files that these tools read; eval_results: YAML for a model's repository"
-    parser.add_argument("--format", choices=tuple(FORMATS), required=True, help=what)
+    what = (
+        "inspect, lm_eval, lmms_eval: files that these tools read; hub (or eval_results): YAML for a model's repository"
+    )
+    parser.add_argument("--format", choices=EXPORTS, required=True, help=what)
+    what = "with --format hub: the address of a page that shows the run, which the hub links"
+    add_option(parser, "source", "URL", what, rule=ADDRESS)
     add_option(parser, "output", "DIR", "the folder to write to (default: export-FORMAT)", rule=PATH)
     add_code_option(parser)
 
 
 def main(args: argparse.Namespace) -> int:
     runs, holes = read_runs(run_folders(args.runs), args.include_path)
-    for path in write_exports(runs, args.format, args.output):
+    if args.source and args.format not in OF_THE_HUB:
+        raise ConfigError("only --format hub has a source.", where="--source", hint="Leave it out.")
+    for path in write_exports(runs, args.format, args.output, args.source):
         say(path)
     return say_holes(holes)
 
 
-def write_exports(runs: list[RecordedRun], kind: str, output: str | None) -> list[Path]:
+def write_exports(runs: list[RecordedRun], kind: str, output: str | None, source: str | None = None) -> list[Path]:
     """Writes the runs in the format of another tool, by default below export-FORMAT."""
     from mm_eval.verbs.report.site.bundle import names_of
 
@@ -42,5 +52,8 @@ def write_exports(runs: list[RecordedRun], kind: str, output: str | None) -> lis
     names = names_of([run.folder for run in runs])
     with writing("the files", str(folder)):
         for name, run in zip(names, runs, strict=True):
-            written += FORMATS[kind](run, folder, name, len(runs) == 1)
+            if kind in OF_THE_HUB:
+                written += eval_results(run, folder, name, source)
+            else:
+                written += FORMATS[kind](run, folder, name, len(runs) == 1)
     return written

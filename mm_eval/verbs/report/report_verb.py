@@ -14,7 +14,7 @@ from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.config.arguments import PATH, TEXT
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
-from mm_eval.verbs.exports.writers import FORMATS
+from mm_eval.verbs.exports.writers import EXPORTS
 from mm_eval.verbs.report.reading import read_runs, say_holes, writing
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--format",
-        choices=("html", "text", "md", "latex", "csv", *FORMATS),
+        choices=("html", "text", "md", "latex", "csv", *EXPORTS),
         metavar="{html,text,md,latex,csv}",
         default="html",
         help="html (default): report.html of one run, release.html of several; text (for the terminal), md, latex, csv: a "
@@ -120,7 +120,7 @@ def main(args: argparse.Namespace) -> int:
             for path in write_release_figures(Path(args.figures), table()):
                 say(path)
         return say_holes(holes)
-    if args.format in FORMATS:
+    if args.format in EXPORTS:
         from mm_eval.verbs.report.export_verb import write_exports
 
         for path in write_exports(runs, args.format, args.output):
@@ -173,7 +173,7 @@ def _report_study(args: argparse.Namespace) -> bool:
 
     study = open_study(Path(args.runs[0]), args.include_path) if len(args.runs) == 1 else None
     for_runs = (args.against, args.reference, args.model_index, args.site, args.categories, args.intervals)
-    if study is None or any(for_runs) or args.format in FORMATS:
+    if study is None or any(for_runs) or args.format in EXPORTS:
         return False
     if args.figures:
         with writing("the figures", args.figures):

@@ -10,7 +10,7 @@ import yaml
 from huggingface_hub import parse_eval_result_entries
 
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.verbs.exports.hub import eval_results
+from mm_eval.verbs.exports import hub
 
 
 @pytest.fixture
@@ -194,27 +194,47 @@ def test_lmms_evals_own_loader_reads_our_samples(cli, run, tmp_path: Path) -> No
     assert results["results"]["mme"]["alias"] == "mme"
 
 
-@pytest.mark.full
-def test_the_hub_reads_its_entries(cli, run, tmp_path: Path) -> None:
-    done = cli("report", run.folder, "--format", "eval_results", "--output", tmp_path / "hub")
-    assert "mme is of sample data" in done.err and "not a benchmark result" in done.err
-    entries = parse_eval_result_entries(yaml.safe_load(Path(done.out.strip()).read_text()))
-    by_task = {entry.task_id: entry for entry in entries}
-    assert by_task["mme"].dataset_id == "lmms-lab/MME" and "sample data" in by_task["mme"].notes
-    seed = run.results["results"]["seedbench_ppl"]
-    assert by_task["seedbench_ppl"].value in [
-        round(100 * value, 4) for key, value in seed.items() if key.endswith(",none")
+@pytest.fixture(scope="module")
+def gpqa(tmp_path_factory) -> Path:
+    """A run on a benchmark that the hub lists, and on one that it does not."""
+    from mm_eval.cli import main
+
+    folder = tmp_path_factory.mktemp("hub") / "mine"
+    words = [
+        "--tasks",
+        "gpqa_diamond,mme",
+        "--sample",
+        "--limit",
+        "4",
+        "--model",
+        "dummy",
+        "--output_path",
+        str(folder),
     ]
-    assert by_task["gsm8k"].dataset_revision is None or len(by_task["gsm8k"].dataset_revision) == 40
+    assert main(words) == 0
+    return folder
 
 
-@pytest.mark.full
-def test_a_part_of_the_docs_says_so_to_the_hub(run) -> None:
-    notes = {entry["dataset"]["task_id"]: entry["notes"] for entry in eval_results(RecordedRun.read(run.folder))}
-    assert "4 of 420 documents" in notes["mme"]
-    weak = RecordedRun.read(run.folder)
+@pytest.mark.parametrize("name", ["hub", "eval_results"])
+def test_the_hub_gets_registered_benchmarks_and_no_others(cli, gpqa: Path, tmp_path: Path, name: str) -> None:
+    """The id is that of the data set's own eval.yaml, not our task's name; the hub refuses any other."""
+    words = ("export", gpqa, "--format", name, "--output", tmp_path, "--source", "https://example.org/run")
+    done = cli(*words)
+    assert "not a benchmark that the hub lists" in done.err and ": mme; left out" in " ".join(done.err.split())
+    assert "gpqa_diamond is of sample data" in done.err and "not a benchmark result" in done.err
+    assert done.out.strip() == str(tmp_path / ".eval_results" / "mine.yaml")
+    [entry] = parse_eval_result_entries(yaml.safe_load(Path(done.out.strip()).read_text()))
+    assert (entry.dataset_id, entry.task_id) == ("Idavidrein/gpqa", "gpqa_diamond")
+    assert entry.source_url == "https://example.org/run" and "4 of " in entry.notes and "sample data" in entry.notes
+    results = json.loads((gpqa / "results.json").read_text())["results"]["gpqa_diamond"]
+    assert entry.value in [round(100 * value, 4) for key, value in results.items() if key.endswith(",none")]
+
+
+def test_points_are_no_shares_to_the_hub(gpqa: Path, monkeypatch) -> None:
+    monkeypatch.setitem(hub.REGISTERED, "mme", hub.HubTask("a/b", "c", ""))  # type: ignore[arg-type]
+    weak = RecordedRun.read(gpqa)
     weak.results.rows["mme"].numbers[:] = [replace(each, value=0.5) for each in weak.results.rows["mme"].numbers]
-    [value] = [entry["value"] for entry in eval_results(weak) if entry["dataset"]["task_id"] == "mme"]
+    [value] = [entry["value"] for entry in hub.eval_results(weak) if entry["dataset"]["task_id"] == "c"]
     assert value == 0.5, "half a point of 2000 is not 50"
 
 
