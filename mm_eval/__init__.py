@@ -20,10 +20,11 @@ if TYPE_CHECKING:
     from mm_eval.scorers import register_scorer
     from mm_eval.scoring.filters import register_filter
     from mm_eval.scoring.metrics.metric import register_metric
-    from mm_eval.values.types import Answer, Instance, Message, Video
+    from mm_eval.values.types import Answer, Audio, Instance, Message, Video
 
 __all__ = [
     "Answer",
+    "Audio",
     "Instance",
     "Message",
     "Model",
@@ -40,6 +41,7 @@ __all__ = [
 
 _PUBLIC = {
     "Answer": "mm_eval.values.types",
+    "Audio": "mm_eval.values.types",
     "Message": "mm_eval.values.types",
     "Instance": "mm_eval.values.types",
     "Model": "mm_eval.engine.model",

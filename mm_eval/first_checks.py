@@ -75,20 +75,24 @@ def _build(task: Task, style: PromptStyle, doc_id: int, doc_ids: Sequence[int], 
 
 
 def _check_visual_columns(task: Task, style: PromptStyle, where: str) -> None:
-    """DataError if doc_to_visual names a column that the data lacks: each doc would fail."""
-    stated = task.config.doc_to_visual
-    for column in stated if isinstance(stated, list) else [stated]:
-        if isinstance(column, str) and column not in task.docs.columns and style.blind != WITHOUT:
-            hint = f"{did_you_mean(column, task.docs.columns)} The data has: {', '.join(task.docs.columns)}.".strip()
-            what = f"doc_to_visual names the column {column!r}, which the data lacks."
-            raise DataError(what, where=task.config.where("doc_to_visual") or where, hint=hint)
+    """DataError if doc_to_visual or doc_to_audio names a column that the data lacks: each doc would fail."""
+    for key in ("doc_to_visual", "doc_to_audio"):
+        stated = getattr(task.config, key)
+        for column in stated if isinstance(stated, list) else [stated]:
+            is_name = isinstance(column, str) and not (key == "doc_to_audio" and ("{{" in column or "{%" in column))
+            if is_name and column not in task.docs.columns and style.blind != WITHOUT:
+                hint = (
+                    f"{did_you_mean(column, task.docs.columns)} The data has: {', '.join(task.docs.columns)}.".strip()
+                )
+                what = f"{key} names the column {column!r}, which the data lacks."
+                raise DataError(what, where=task.config.where(key) or where, hint=hint)
 
 
 def _check_visual_functions(task: Task, style: PromptStyle, doc_id: int) -> None:
-    """ConfigError if the function of doc_to_visual or doc_to_messages reads a column that the data lacks: each doc would fail."""
+    """ConfigError if a function that shows something of a doc reads a column that the data lacks: each doc would fail."""
     if style.blind == WITHOUT:
         return
-    for reader in ("doc_to_visual", "doc_to_messages"):
+    for reader in ("doc_to_visual", "doc_to_audio", "doc_to_messages"):
         function = getattr(task.config, reader)
         if not callable(function):
             continue
@@ -155,13 +159,17 @@ def _how_to_read(task: Task, doc_ids: Sequence[int], block: PromptBlock, key: st
 def _entries(config: TaskConfig) -> list[tuple[Any, bool]]:
     """The entries of a task that may read its prompt blocks, each with whether its second argument is the block (see `call`)."""
     shown = config.fewshot_config
-    entries = [(each, True) for each in (config.doc_to_text, config.doc_to_visual, config.doc_to_messages)]
+    entries = [
+        (each, True) for each in (config.doc_to_text, config.doc_to_visual, config.doc_to_audio, config.doc_to_messages)
+    ]
     entries += [(each, False) for each in (config.doc_to_target, config.doc_to_choice)]
     entries += [(each, False) for each in (config.description, config.gen_prefix, config.gold_answer)]
-    return entries + [(shown[key], key in ("doc_to_text", "doc_to_visual")) for key in shown if key in PROMPT_ENTRIES]
+    return entries + [
+        (shown[key], key in ("doc_to_text", "doc_to_visual", "doc_to_audio")) for key in shown if key in PROMPT_ENTRIES
+    ]
 
 
-PROMPT_ENTRIES = ("doc_to_text", "doc_to_visual", "doc_to_target", "doc_to_choice", "gen_prefix")
+PROMPT_ENTRIES = ("doc_to_text", "doc_to_visual", "doc_to_audio", "doc_to_target", "doc_to_choice", "gen_prefix")
 """The entries of `fewshot_config` that may read a prompt block."""
 
 

@@ -197,13 +197,13 @@ def notes_of(
         if scores is not None and name in scores:
             notes += _categories_asked(opened.tasks[name].config, scores[name])
     if opened.request.blind:
-        seen = (
-            "their pictures were left out"
-            if opened.request.blind == WITHOUT
-            else "other documents' pictures were shown"
-        )
+        words = {task.config.shown_word for task in opened.tasks.values() if task.has_pictures}
+        word = words.pop() if len(words) == 1 else "pictures and sounds" if words else "pictures"
+        were = "were given" if "sounds" in word else "were shown"
+        seen = f"their {word} were left out" if opened.request.blind == WITHOUT else f"other documents' {word} {were}"
+        one = word.replace("s and ", " or ").removesuffix("s")
         notes.append(
-            f"--blind: {seen}. Standard errors ignore which documents share a picture. These scores are not benchmark results"
+            f"--blind: {seen}. Standard errors ignore which documents share a {one}. These scores are not benchmark results"
         )
     if outcome.reused and not outcome.requested and not outcome.failed:
         answers = counted(outcome.reused, "answer was", "answers were")

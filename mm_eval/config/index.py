@@ -119,7 +119,7 @@ def card_of(config: Options) -> JsonObject:
     tags = texts_in(config.get("tag"))
     modality = next(
         (tag for tag in ("video", "multi_image", "image", "text") if tag in tags),
-        "image" if config.get("doc_to_visual") else "",
+        "image" if config.get("doc_to_visual") else "audio" if config.get("doc_to_audio") else "",
     )
     if modality or data:
         card["modality"] = modality or "text"
@@ -166,7 +166,8 @@ def _about_task(config: Mapping[str, object]) -> str:
     named = (", ".join(texts_in(config.get(key))) for key in ("dataset_path", "dataset_name"))
     data = " ".join(part for part in named if part)
     kind = "class" if config.get("class") else str(config.get("output_type") or "generate_until")
-    return ", ".join(part for part in (kind, "images" if config.get("doc_to_visual") else "text", data) if part)
+    shown = "images" if config.get("doc_to_visual") else "sounds" if config.get("doc_to_audio") else "text"
+    return ", ".join(part for part in (kind, shown, data) if part)
 
 
 def _broken(path: Path, error: ConfigError) -> dict[str, object]:

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.data.data_files import datasets_cache, file_digest
-from mm_eval.data.rows import AnyValue, Audio, ClassLabel, Image, List, Rows, Value, undeclared_pictures
+from mm_eval.data.rows import AnyValue, Audio, ClassLabel, Image, List, Rows, Value, undeclared_media
 from mm_eval.data.splits import SUFFIXES, SplitFiles, split_files
 from mm_eval.data.text_files import (
     CHUNK,
@@ -87,10 +87,11 @@ def _read(files: SplitFiles) -> Rows:
     if files.rows is not None and len(rows) != files.rows:
         raise Unreadable("the card states another number of rows")
     features = dict(rows.features)
-    for name, is_list in undeclared_pictures(rows):
-        if source.schema.field(name).type != _arrow_type(List(Image()) if is_list else Image()):
-            raise Unreadable(f"{name} must be cast to pictures")
-        features[name] = List(Image()) if is_list else Image()
+    for name, is_list, kind in undeclared_media(rows):
+        medium = Audio() if kind == "Audio" else Image()
+        if source.schema.field(name).type != _arrow_type(List(medium) if is_list else medium):
+            raise Unreadable(f"{name} must be cast to media")
+        features[name] = List(medium) if is_list else medium
     return replace(rows, features=features)
 
 

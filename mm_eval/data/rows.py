@@ -1,7 +1,7 @@
 """The rows of a table that pyarrow has read, with the part of a `datasets.Dataset`'s interface that `Docs` needs.
 
-`datasets` takes 0.8 CPU seconds to import. What `arrow_files.py` reads needs none of it. `undeclared_pictures` finds the columns
-of pictures in such a table, or in one of `datasets`, that the file does not declare as such.
+`datasets` takes 0.8 CPU seconds to import. What `arrow_files.py` reads needs none of it. `undeclared_media` finds the columns
+of pictures and sounds in such a table, or in one of `datasets`, that the file does not declare as such.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
+from mm_eval.data.sound.forms import form_of
 from mm_eval.values.types import Fields
 
 
@@ -217,39 +218,49 @@ def _short(values: list[Any], stored: Any) -> list[object]:
     return [None if value is None else _short(value, stored.value_type) for value in values]
 
 
-# A parquet file that `datasets` wrote says which columns are pictures; one of pandas or pyarrow does not. Without that, the same
-# bytes would reach a task as plain mappings, `{"bytes": ..., "path": ...}`, or as bytes.
+# A parquet file that `datasets` wrote says which columns are pictures or sounds; one of pandas or pyarrow does not. Without that,
+# the same bytes would reach a task as plain mappings, `{"bytes": ..., "path": ...}`, or as bytes.
 
 _STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"BM", b"II*\x00", b"MM\x00*", b"P5", b"P6", b"\x00\x00\x00\x0cjP")
 """The first bytes of PNG, JPEG, GIF, BMP, TIFF, PPM and JPEG 2000 files."""
+_SOUNDS = (b"RIFF", b"fLaC", b"OggS", b"ID3")
+"""The first bytes of files of sound that bytes of other kinds do not begin with by chance."""
+_LEAST_SOUND = 44
+"""No file of sound has as few bytes: the head of a WAV has so many."""
 _MOST_ROWS = 10_000
 """The rows in which a first picture is looked for."""
 
 
 def with_pictures_declared(rows: Any) -> object:
-    """The rows of a `datasets.Dataset`, in which each column with the bytes of pictures, or lists of them, is one of pictures."""
+    """The rows of a `datasets.Dataset`, in which each column with the bytes of pictures or sounds, or lists of them, is one of
+    those."""
     import datasets
 
-    for name, is_list in undeclared_pictures(rows) if isinstance(rows, datasets.Dataset) else ():
-        picture: Any = datasets.Image()
-        rows = rows.cast_column(name, datasets.Sequence(picture) if is_list else picture)
+    for name, is_list, kind in undeclared_media(rows) if isinstance(rows, datasets.Dataset) else ():
+        medium: Any = datasets.Audio() if kind == "Audio" else datasets.Image()
+        rows = rows.cast_column(name, datasets.Sequence(medium) if is_list else medium)
     return rows
 
 
-def undeclared_pictures(rows: Any) -> list[tuple[str, bool]]:
-    """The columns of pictures that are not declared as such, each with whether it holds lists. rows: a Dataset or `Rows`."""
+def undeclared_media(rows: Any) -> list[tuple[str, bool, str]]:
+    """The columns of pictures and sounds that are not declared as such, each with whether it holds lists, and "Image" or
+    "Audio". rows: a Dataset or `Rows`."""
     import pyarrow as pa
 
     found, data, features = [], rows.data, rows.features
     for stated in data.schema:
         is_list = pa.types.is_list(stated.type) or pa.types.is_large_list(stated.type)
         inner = stated.type.value_type if is_list else stated.type
-        if "Image(" in repr(features[stated.name]) or not _may_be_picture(inner):
+        declared = repr(features[stated.name])
+        if "Image(" in declared or "Audio(" in declared or not _may_be_picture(inner):
             continue
         column = data.column(stated.name)
         empty = not is_list and column.null_count == len(column)  # as image_7 of MMMU, which other configurations fill
-        if empty or _is_picture(_first(column)):
-            found.append((stated.name, is_list))
+        first = _first(column)
+        if empty or _is_picture(first):
+            found.append((stated.name, is_list, "Image"))
+        elif first is not None and _is_sound(first, pa.types.is_struct(inner)):
+            found.append((stated.name, is_list, "Audio"))
     return found
 
 
@@ -273,6 +284,12 @@ def _first(column: Any) -> bytes | None:
             if isinstance(content, bytes):
                 return content
     return None
+
+
+def _is_sound(content: bytes, is_record: bool) -> bool:
+    """Whether a value is a file of sound. is_record: it stands in a record of bytes and path."""
+    known = is_record or content.startswith(_SOUNDS)
+    return known and len(content) > _LEAST_SOUND and bool(form_of(content[:16]))
 
 
 def _is_picture(content: bytes | None) -> bool:

@@ -219,3 +219,55 @@ def test_task_code_of_lmms_eval_gets_what_datasets_decodes_and_its_sounds_come_b
     assert results["tones"]["exact_match"].value == pytest.approx(0.1)
     rows = [json.loads(line) for line in (folder / "out" / "samples" / "tones.jsonl").read_text().splitlines()]
     assert [row["sounds"][0]["digest"] for row in rows] == [Sound(wav(tone(220 * n))).digest for n in (1, 2, 3, 1)]
+
+
+def test_columns_of_sounds_that_a_file_does_not_declare_are_found(tmp_path: Path) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    content = [wav(tone(220 * (n + 1))) for n in range(2)]
+    records = [{"bytes": each, "path": None} for each in content]
+    table = pa.table(
+        {
+            "audio": records,
+            "plain": content,
+            "list": [[each] for each in records],
+            "question": ["a", "b"],
+            "answer": ["c", "d"],
+        }
+    )
+    folder = tmp_path / "org" / "tones" / "data"
+    folder.mkdir(parents=True)
+    pq.write_table(table, folder / "test-00000-of-00001.parquet")
+    [found, _] = load(tmp_path, doc_to_audio=["audio", "plain", "list"]).instances([0, 1], CHAT)
+    assert (
+        len(set(found.sound_digests)) == 1 and found.turn_shown == ("aaa",) and set(found.doc) == {"question", "answer"}
+    )
+
+
+def test_a_missing_column_or_file_is_named_before_the_run(folder: Path) -> None:
+    for stated, said in {
+        "adio": "doc_to_audio names the column 'adio', which the data lacks.",
+        "'{{ question }}.wav'": "there is no file 'What is 0?.wav' in the data's folders and archives.",
+    }.items():
+        (folder / "tones.yaml").write_text(TASK.replace("doc_to_audio: audio", f"doc_to_audio: {stated}"))
+        results: Any = None
+        try:
+            results = evaluate(
+                model="dummy", tasks=["tones"], include_path=str(folder), output_path=str(folder / stated[1:4])
+            )
+        except ConfigError as error:
+            assert said in str(error) and "adio" in stated
+        assert ("adio" in stated) == (results is None)
+        if results is not None:
+            rows = [
+                json.loads(line) for line in (folder / stated[1:4] / "samples" / "tones.jsonl").read_text().splitlines()
+            ]
+            assert {row["status"] for row in rows} == {"failed"} and said in rows[0]["error"]["what"]
+
+
+def test_blind_is_said_of_sounds(folder: Path) -> None:
+    out = folder / "o"
+    evaluate(model="dummy", tasks=["tones"], include_path=str(folder), output_path=str(out), blind="without")
+    [said] = [note for note in json.loads((out / "results.json").read_text())["notes"] if note.startswith("--blind")]
+    assert said.startswith("--blind: their sounds were left out. Standard errors ignore which documents share a sound.")

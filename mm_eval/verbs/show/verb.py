@@ -17,6 +17,7 @@ from mm_eval.prompt.blind import SAID
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
+from mm_eval.values.words import counted
 
 if TYPE_CHECKING:
     from mm_eval.engine.model import Preview
@@ -183,6 +184,10 @@ def _print_pictures(instance: Instance) -> None:
     for number, picture in enumerate(instance.images() if instance.images else []):
         frame = f"   {labels[number]}" if number in labels else f"   sha256 {instance.image_digests[number][:12]}"
         say(f"picture {number}: {picture.width} x {picture.height}{frame}")
+    for number, sound in enumerate(instance.heard):
+        of_file = f"   {sound.name}" if sound.name else ""
+        form = f"{sound.seconds:.3f} s, {sound.rate:,} Hz, {counted(sound.channels, 'channel')}"
+        say(f"sound {number}: {form}   sha256 {sound.digest[:12]}{of_file}")
 
 
 def _rest(instances: list[Instance]) -> list[str]:

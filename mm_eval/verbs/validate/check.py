@@ -145,12 +145,13 @@ def _check_generation(task: Task) -> None:
 
 
 def _check_first_pictures(task: Task, doc_ids: Sequence[int], style: PromptStyle) -> None:
-    """Raises the error of the first picture that can't be found or decoded, with how many of the first docs have one."""
+    """Raises the error of the first picture or sound that can't be found or decoded, with how many of the first docs have one."""
     first = list(doc_ids[:FIRST])
     broken = {each.doc_id: each.error for each in task.instances(first, style) if each.error is not None}
     for error in broken.values():
         of_first = f"{len(broken)} of the first {counted(len(first), 'document')}"
-        raise _FaultError(f"the pictures of {of_first} can't be read, such as {error}")
+        what = task.config.shown_word
+        raise _FaultError(f"the {what} of {of_first} can't be read, such as {error}")
 
 
 def _trial(plan: OpenedTasks, name: str, task: Task) -> Trial:
