@@ -2,8 +2,8 @@
 
 `Lanes` gives each request a connection of its own. httpx keeps its connections in one pool and looks at every connection for
 every request: with 64 requests in flight that took 8 ms of CPU a request, so that the client and not the server set the pace.
-A lane is a pool of one connection; a request takes a free one. Below it are asyncio's own streams, which cost half of what
-httpx's default backend does. `Proxied` is httpx's own pool, used only when the environment names a proxy.
+A lane has one connection; a request takes a free one. It is made of h11, which httpx uses, too, and of asyncio's own streams:
+pools of one connection took twice the CPU. `Proxied` is httpx's own pool, used only when the environment names a proxy.
 
 A compressed body is collected first and unpacked in one piece, so that at most one unpacked body is in memory, however many
 requests are in flight.
@@ -14,10 +14,10 @@ from __future__ import annotations
 import asyncio
 import ssl
 import zlib
-from collections.abc import AsyncIterable, Iterable
+from collections.abc import AsyncIterable, AsyncIterator, Callable
 from typing import Any
 
-import httpcore
+import h11
 import httpx
 
 CONNECT_TIMEOUT = 10.0
@@ -29,6 +29,9 @@ LARGE = MEGABYTE
 LARGE_AT_ONCE = 4
 """How many replies may be larger than LARGE at a time. The others wait; the server sees a slow reader."""
 MOST_ENCODINGS = 2
+LONGEST_HEAD = 100 * 1024
+"""Bytes of a reply's head at most."""
+READ_AT_ONCE = 64 * 1024
 WINDOWS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 
 
@@ -36,44 +39,149 @@ class Lanes(httpx.AsyncBaseTransport):
     """One connection for each request in flight, reused by later requests."""
 
     def __init__(self, most: int = MOST, connecting: float = CONNECT_TIMEOUT) -> None:
-        self._bodies, self._streams = Bodies(most), Streams(connecting)
+        self._bodies, self._connecting = Bodies(most), connecting
         self._context: ssl.SSLContext | None = None
-        self._free: list[httpcore.AsyncConnectionPool] = []
-        self._all: list[httpcore.AsyncConnectionPool] = []
+        self._free: list[Lane] = []
+        self._all: list[Lane] = []
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Sends a request and reads the whole reply, so that the lane is free again when this returns."""
-        url = request.url
-        target = httpcore.URL(scheme=url.raw_scheme, host=url.raw_host, port=url.port, target=url.raw_path)
-        sent = httpcore.Request(request.method, target, headers=request.headers.raw, content=request.content)
-        lane = self._free.pop() if self._free else self._open(url.scheme == "https")
+        lane = self._free.pop() if self._free else self._open()
         try:
-            reply = await lane.handle_async_request(sent)
-            headers = httpx.Headers(reply.headers)
-            try:
-                body = await self._bodies.read(reply.aiter_stream(), headers)
-            finally:
-                await reply.aclose()
-        except (httpcore.ConnectError, httpcore.ConnectTimeout) as error:
-            raise httpx.ConnectError(str(error)) from error
-        except httpcore.NetworkError as error:
-            raise httpx.NetworkError(str(error)) from error
-        except httpcore.ProtocolError as error:
-            raise httpx.RemoteProtocolError(str(error)) from error
+            return await lane.ask(request, self._bodies, self._secure if request.url.scheme == "https" else None)
         finally:
             self._free.append(lane)
-        return read_reply(reply.status, headers, body)
 
-    def _open(self, secure: bool) -> httpcore.AsyncConnectionPool:
-        if secure and self._context is None:
-            self._context = httpx.create_ssl_context()
-        lane = httpcore.AsyncConnectionPool(self._context, max_connections=1, network_backend=self._streams)
+    def _open(self) -> Lane:
+        lane = Lane(self._connecting)
         self._all.append(lane)
         return lane
 
+    def _secure(self) -> ssl.SSLContext:
+        if self._context is None:
+            self._context = httpx.create_ssl_context()
+            self._context.set_alpn_protocols(["http/1.1"])
+        return self._context
+
     async def aclose(self) -> None:
         for lane in self._all:
-            await lane.aclose()
+            lane.close()
+
+
+class Lane:
+    """One connection at a time: asyncio's streams, and h11 for what HTTP/1.1 says.
+
+    A connection is made within `connecting` seconds; the caller holds all other deadlines.
+    """
+
+    def __init__(self, connecting: float) -> None:
+        self._connecting = connecting
+        self._address: tuple[bytes, bytes, int | None] | None = None
+        self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+        self._state = h11.Connection(h11.CLIENT)
+
+    async def ask(
+        self, request: httpx.Request, bodies: Bodies, secure: Callable[[], ssl.SSLContext] | None
+    ) -> httpx.Response:
+        """The whole reply to a request. secure: gives the context of TLS; None for a connection without it."""
+        url = request.url
+        address = url.raw_scheme, url.raw_host, url.port
+        if self._streams is None or self._address != address or self._ended(*self._streams):
+            self.close()
+            self._streams = await self._connect(url, secure)
+            self._address = address
+            self._state = h11.Connection(h11.CLIENT, max_incomplete_event_size=LONGEST_HEAD)
+        reader, writer = self._streams
+        try:
+            writer.write(self._written(request))
+            await writer.drain()
+            status, headers = await self._head(reader)
+            body = await bodies.read(self._chunks(reader), headers)
+        except OSError as error:
+            self.close()
+            raise httpx.ReadError(str(error)) from error
+        except (h11.RemoteProtocolError, h11.LocalProtocolError) as error:
+            self.close()
+            raise httpx.RemoteProtocolError(str(error)) from error
+        except BaseException:
+            self.close()
+            raise
+        if self._state.our_state is h11.DONE and self._state.their_state is h11.DONE:
+            self._state.start_next_cycle()
+        else:
+            self.close()
+        return read_reply(status, headers, body)
+
+    def _written(self, request: httpx.Request) -> bytes:
+        """A request as it is sent, head and body in one piece."""
+        target, state = request.url.raw_path, self._state
+        head = state.send(h11.Request(method=request.method.encode(), target=target, headers=request.headers.raw))
+        content = request.content
+        parts = [head, *(state.send_with_data_passthrough(h11.Data(data=content)) or () if content else ())]
+        return b"".join([each for each in (*parts, state.send(h11.EndOfMessage())) if each])
+
+    async def _head(self, reader: asyncio.StreamReader) -> tuple[int, httpx.Headers]:
+        """The status and the headers of a reply."""
+        while True:
+            event = await self._event(reader)
+            if (
+                isinstance(event, h11.Response)
+                or isinstance(event, h11.InformationalResponse)
+                and event.status_code == 101
+            ):
+                return event.status_code, httpx.Headers(list(event.headers.raw_items()))
+
+    async def _chunks(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+        """The body of a reply."""
+        while isinstance(event := await self._event(reader), h11.Data):
+            yield bytes(event.data)
+
+    async def _event(self, reader: asyncio.StreamReader) -> Any:
+        """What the server says next."""
+        while (event := self._state.next_event()) is h11.NEED_DATA:
+            data = await reader.read(READ_AT_ONCE)
+            if not data and self._state.their_state is h11.SEND_RESPONSE:
+                raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
+            self._state.receive_data(data)
+        return event
+
+    @staticmethod
+    def _ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Whether the server has closed a connection on which nothing is asked."""
+        return reader.at_eof() or writer.is_closing()
+
+    async def _connect(
+        self, url: httpx.URL, secure: Callable[[], ssl.SSLContext] | None
+    ) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        host, port = url.raw_host.decode("ascii"), url.port or (443 if secure else 80)
+        try:
+            async with asyncio.timeout(self._connecting):
+                reader, writer = await asyncio.open_connection(host, port)
+        except TimeoutError as error:
+            raise httpx.ConnectError(f"no connection within {self._connecting:g} s") from error
+        except (OSError, ValueError) as error:  # ValueError: a host name that DNS can't hold
+            raise httpx.ConnectError(str(error)) from error
+        if secure is None:
+            return reader, writer
+        try:
+            async with asyncio.timeout(self._connecting):
+                await writer.start_tls(secure(), server_hostname=host)
+        except TimeoutError as error:
+            writer.close()
+            raise httpx.ConnectError(f"no TLS handshake within {self._connecting:g} s") from error
+        except (OSError, RuntimeError) as error:  # RuntimeError: the connection was closed meanwhile
+            writer.close()
+            raise httpx.ConnectError(f"TLS: {error}") from error
+        except BaseException:
+            writer.close()
+            raise
+        return reader, writer
+
+    def close(self) -> None:
+        """Ends the connection, if there is one."""
+        if self._streams is not None:
+            self._streams[1].close()
+            self._streams = None
 
 
 class Proxied(httpx.AsyncBaseTransport):
@@ -101,70 +209,6 @@ def read_reply(status: int, headers: httpx.Headers, body: bytes) -> httpx.Respon
     """A reply with an unpacked body."""
     kept = [(name, value) for name, value in headers.raw if name.lower() != b"content-encoding"]
     return httpx.Response(status, headers=kept, content=body)
-
-
-class Streams(httpcore.AsyncNetworkBackend):
-    """asyncio's connections, each made within `connecting` seconds. The caller holds all other deadlines."""
-
-    def __init__(self, connecting: float = CONNECT_TIMEOUT) -> None:
-        self._connecting = connecting
-
-    async def connect_tcp(
-        self,
-        host: str,
-        port: int,
-        timeout: float | None = None,
-        local_address: str | None = None,
-        socket_options: Iterable[Any] | None = None,
-    ) -> httpcore.AsyncNetworkStream:
-        try:
-            async with asyncio.timeout(self._connecting):
-                return Stream(*await asyncio.open_connection(host, port), self._connecting)
-        except TimeoutError as error:
-            raise httpcore.ConnectTimeout(f"no connection within {self._connecting:g} s") from error
-        except (OSError, ValueError) as error:  # ValueError: a host name that DNS can't hold
-            raise httpcore.ConnectError(str(error)) from error
-
-
-class Stream(httpcore.AsyncNetworkStream):
-    """One connection. Written data is sent at the next read, so that head and body go out in one packet."""
-
-    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, connecting: float) -> None:
-        self._reader, self._writer, self._connecting = reader, writer, connecting
-        self._waiting: list[bytes] = []
-
-    async def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        self._waiting.append(buffer)
-
-    async def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        try:
-            if self._waiting:
-                data, self._waiting = b"".join(self._waiting), []
-                self._writer.write(data)
-                await self._writer.drain()
-            return await self._reader.read(max_bytes)
-        except OSError as error:
-            raise httpcore.ReadError(str(error)) from error
-
-    async def start_tls(
-        self, ssl_context: ssl.SSLContext, server_hostname: str | None = None, timeout: float | None = None
-    ) -> httpcore.AsyncNetworkStream:
-        try:
-            async with asyncio.timeout(self._connecting):
-                await self._writer.start_tls(ssl_context, server_hostname=server_hostname)
-        except TimeoutError as error:
-            raise httpcore.ConnectTimeout(f"no TLS handshake within {self._connecting:g} s") from error
-        except (OSError, RuntimeError) as error:  # RuntimeError: the connection was closed meanwhile
-            raise httpcore.ConnectError(f"TLS: {error}") from error
-        return self
-
-    async def aclose(self) -> None:
-        self._writer.close()
-
-    def get_extra_info(self, info: str) -> Any:
-        if info == "is_readable":  # data without a request: the server has closed the connection
-            return self._reader.at_eof() or self._writer.is_closing()
-        return self._writer.get_extra_info(info)
 
 
 class Bodies:
