@@ -8,6 +8,7 @@ import pytest
 from PIL import Image as Pillow
 
 from mm_eval.api import evaluate
+from mm_eval.cli import main
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.data.sound.clip import Sound
 from mm_eval.data.source import DataSource
@@ -266,8 +267,23 @@ def test_a_missing_column_or_file_is_named_before_the_run(folder: Path) -> None:
             assert {row["status"] for row in rows} == {"failed"} and said in rows[0]["error"]["what"]
 
 
-def test_blind_is_said_of_sounds(folder: Path) -> None:
-    out = folder / "o"
-    evaluate(model="dummy", tasks=["tones"], include_path=str(folder), output_path=str(out), blind="without")
-    [said] = [note for note in json.loads((out / "results.json").read_text())["notes"] if note.startswith("--blind")]
-    assert said.startswith("--blind: their sounds were left out. Standard errors ignore which documents share a sound.")
+def test_blind_is_said_of_sounds(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        main(
+            [
+                "run",
+                "--model",
+                "dummy",
+                "--tasks",
+                "tones",
+                "--include_path",
+                str(folder),
+                "--blind",
+                "--output_path",
+                str(folder / "o"),
+            ]
+        )
+        == 0
+    )
+    said = "--blind: their sounds were left out. Standard errors ignore which documents share a sound."
+    assert said in capsys.readouterr().out
