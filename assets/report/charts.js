@@ -147,32 +147,38 @@ function pairs() {
   section.append(box, make("p", { class: "hint" }, "Documents that both runs answered and that are either right or wrong. Framed cells: the runs agree. A click on a number shows its samples."));
 }
 
-// A number under several prompts: a line for each model, with 95% intervals
-const LINES = COLOURS;
-function slopes(chart) {
-  const width = 420, height = 230, box = { left: 58, right: 20, top: 12, bottom: 30 };
-  const ends = chart.lines.flatMap((line) => line.points.flatMap((point) => point ? [point.value, ...(point.interval || [])] : []));
-  const low = Math.min(...ends), high = Math.max(...ends), count = chart.prompts.length;
-  const x = (place, line) => box.left + (width - box.left - box.right) * (count > 1 ? .08 + .84 * place / (count - 1) : .5) + 5 * (line - (chart.lines.length - 1) / 2);
-  const y = (value) => height - box.bottom - (height - box.top - box.bottom) * (value - low) / (high - low || 1);
-  const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": visible(`${chart.title} by prompt`) });
-  for (const value of new Set([low, (low + high) / 2, high])) svg.append(draw("line", { class: "axis", x1: box.left, x2: width - box.right, y1: y(value), y2: y(value) }), draw("text", { class: "soft", x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, shownAs(value, chart.share, high)));
-  const most = Math.floor((width - box.left) / count / 7);
-  chart.prompts.forEach((prompt, place) => {
-    const text = draw("text", { x: x(place, (chart.lines.length - 1) / 2), y: height - 8, "text-anchor": "middle" }, prompt.length > most ? `${prompt.slice(0, most - 1)}…` : prompt);
-    text.append(draw("title", {}, prompt));
-    svg.append(text);
-  });
-  chart.lines.forEach((line, at) => {
-    const colour = LINES[at % LINES.length], points = line.points.map((point, place) => point && [x(place, at), y(point.value), point]).filter(Boolean);
-    svg.append(draw("polyline", { points: points.map(([px, py]) => `${px.toFixed(1)},${py.toFixed(1)}`).join(" "), fill: "none", stroke: colour, "stroke-width": 2, "stroke-dasharray": at < LINES.length ? "none" : "5 3" }));
-    for (const [px, py, point] of points) {
-      if (point.interval) svg.append(draw("line", { class: "whisker", x1: px, x2: px, y1: y(point.interval[0]), y2: y(point.interval[1]) }));
-      const dot = draw("circle", { cx: px, cy: py, r: 4.5, fill: colour });
-      dot.append(draw("title", {}, `${line.name}: ${shownAs(point.value, chart.share, high)}`));
-      svg.append(dot);
-    }
-  });
-  const names = chart.lines.length > 1 ? make("p", { class: "hint" }, ...chart.lines.flatMap((line, at) => [make("span", { class: "series", style: `background:${LINES[at % LINES.length]}` }), `${line.name} `])) : null;
-  return make("div", { class: "card" }, make("h3", {}, chart.title), svg, names);
+// Models and prompts: the main number of each task, coloured where a prompt is significantly better or worse than the first
+function promptMap() {
+  const many = new Set(about.heat.map((row) => row.model)).size > 1, table = make("table", { class: "heat prompts" });
+  table.append(make("thead", {}, make("tr", {}, make("th", {}, many ? "task and model" : "task"), ...about.variants.map((name) => make("th", { scope: "col" }, ...breaking(name))))));
+  const body = make("tbody", {});
+  let last = "";
+  for (const row of about.heat) {
+    if (many && row.task !== last) body.append(make("tr", { class: "of" }, make("th", { colspan: about.variants.length + 1 }, row.task, make("small", { class: "soft" }, ` ${row.metric}`))));
+    last = row.task;
+    const line = make("tr", {}, make("th", { scope: "row" }, many ? row.model : row.task, many ? null : make("small", { class: "soft" }, ` ${row.metric}`)));
+    row.cells.forEach((cell, place) => {
+      const said = cell ? `${row.model}, ${row.task}, ${about.variants[place]}: ${cell.text} ${cell.spread}${cell.told ? `, significantly ${cell.told > 0 ? "better" : "worse"} than ${about.variants[0]}` : ""}` : "not measured";
+      line.append(make("td", { class: cell ? [cell.told > 0 && "up", cell.told < 0 && "down", cell.best && "best"].filter(Boolean).join(" ") : "none", title: said }, ...(cell ? [make("span", { class: "value" }, cell.text), make("small", {}, cell.same ? `as ${cell.same}` : cell.spread)] : ["–"])));
+    });
+    body.append(line);
+  }
+  table.append(body);
+  return [make("div", { class: "card scroll fit" }, table), make("p", { class: "hint" }, `Blue: significantly better than ${about.variants[0]}; red: worse; paired by document and corrected. Bold: the best number of its row. “as NAME” asked the same.`)];
+}
+// A task's main number under all prompts, the best prompt first: a dot with its interval for each model
+function promptDots(task) {
+  const of = about.heat.filter((row) => row.task === task), share = of.every((row) => row.cells.every((cell) => !cell || (cell.value >= 0 && cell.value <= 1 && cell.text !== cell.value.toFixed(2))));
+  const ends = of.flatMap((row) => row.cells.flatMap((cell) => cell ? [cell.value, ...(cell.interval || [])] : [])), low = share ? 0 : Math.min(0, ...ends), high = share ? 1 : Math.max(...ends);
+  const middle = (place) => { const found = of.map((row) => row.cells[place]?.value).filter((value) => typeof value === "number"); return found.length ? found.reduce((a, b) => a + b, 0) / found.length : -Infinity; };
+  const order = about.variants.map((_, place) => place).filter((place) => of.some((row) => row.cells[place] && !row.cells[place].same)).sort((a, b) => middle(b) - middle(a));
+  const box = make("div", { class: "dots", role: "group", "aria-label": visible(`${task} by prompt, best first`) });
+  for (const place of order) {
+    const lanes = make("span", { class: "lanes" });
+    of.forEach((row, at) => { if (row.cells[place]) { const lane = track(row.cells[place], low, high, { colour: COLOURS[at % COLOURS.length] }); lane.title = visible(`${row.model}: ${row.cells[place].text} ${row.cells[place].spread}`); lanes.append(lane); } });
+    box.append(make("span", {}, ...breaking(about.variants[place])), lanes);
+  }
+  box.append(make("span"), axisOf(low, high, share));
+  const names = of.length > 1 ? make("p", { class: "hint" }, ...of.flatMap((row, at) => [make("span", { class: "series", style: `background:${COLOURS[at % COLOURS.length]}` }), `${row.model} `])) : null;
+  return make("div", { class: "card" }, make("h3", {}, `${task} ${of[0].metric}`), box, names);
 }

@@ -7,8 +7,7 @@ const shares = (row) => row.share;
 const hasNumber = (cell) => Boolean(cell) && !cell.lacking;
 const asText = (row, value) => !byId("c-unit").value && shares(row) ? `${(100 * value).toFixed(1)}` : number(value, row.scale);
 
-// A name that may break after each underscore and before a bracket, and a name that ends in a chart's margin
-const breaking = (name) => String(name).split(/(?<=[_/:])/).flatMap((part) => [make("wbr", {}), part]);
+// A name that ends in a chart's margin
 const shortened = (name, most) => name.length > most ? `${name.slice(0, most - 1)}…` : name;
 const room = () => Math.max(280, Math.min(640, innerWidth - 56));
 const AVERAGE = "Average";
@@ -172,7 +171,7 @@ function dots(lines, row) {
     }
     box.append(make("span", { title: line.label, class: line.task === AVERAGE ? "average" : "" }, line.label), lanes);
   }
-  box.append(make("span"), scaleOf(low, high, share));
+  box.append(make("span"), axisOf(low, high, share));
   return box;
 }
 // A bar with its interval for each model in each ability: the mean of the benchmarks that have its tag
@@ -187,13 +186,8 @@ function abilities() {
     }
     box.append(make("span", { title: one.of }, one.label, make("small", { class: "soft" }, one.of)), lanes);
   }
-  box.append(make("span"), scaleOf(0, 1, true));
+  box.append(make("span"), axisOf(0, 1, true));
   return box;
-}
-function scaleOf(low, high, share) {
-  const axis = make("span", { class: "axis" });
-  for (const part of [0, .25, .5, .75, 1]) { const tick = make("small", { class: "soft" }, shownAs(low + part * (high - low), share)); tick.style.left = `${100 * part}%`; axis.append(tick); }
-  return axis;
 }
 // Thin marks on a track: what chance gives, and what others reported
 function thinMarks(line, cells, chance, low, high) {
@@ -212,17 +206,22 @@ function scatter(row, axis) {
   const x = scale(x0, x1, box.left, width - box.right), y = scale(y0, y1, height - box.bottom, box.top);
   const svg = draw("svg", { viewBox: `0 0 ${width} ${height}`, width, role: "img", "aria-label": `${row.label} against ${axis}` });
   svg.append(draw("line", { class: "axis", x1: box.left, x2: width - box.right, y1: height - box.bottom, y2: height - box.bottom }), draw("line", { class: "axis", x1: box.left, x2: box.left, y1: box.top, y2: height - box.bottom }));
-  for (const value of [Math.min(...ys), Math.max(...ys)]) svg.append(draw("text", { x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, asText(row, value)));
-  for (const value of new Set([Math.min(...xs), Math.max(...xs)])) svg.append(draw("text", { x: x(value), y: height - box.bottom + 16, "text-anchor": "middle" }, Number((10 ** value).toPrecision(3)).toLocaleString("en")));
+  for (const value of ticks(y0, y1)) svg.append(draw("text", { x: box.left - 6, y: y(value) + 4, "text-anchor": "end" }, shares(row) ? asText(row, value).replace(/\.0+$/, "") : number(value, row.scale).replace(/\.0+$/, "")));
+  const along = logTicks(x0, x1), every = Math.ceil(along.length * 46 / (width - box.left - box.right));
+  along.filter((_, at) => at % every === 0).forEach((value) => svg.append(draw("text", { x: x(value), y: height - box.bottom + 16, "text-anchor": "middle" }, Number((10 ** value).toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 }))));
   svg.append(draw("text", { class: "soft", x: width / 2, y: height - 6, "text-anchor": "middle" }, `${AXES[axis]} (logarithmic)`));
-  const named = []; // a name moves down until it stands on no other one
+  const named = []; // a name moves up or down until it stands on no other one; without room for it, the dot says it when pointed at
   order.forEach((place, at) => {
-    const cell = row.cells[place], left = x(xs[at]) + 9;
-    let base = y(cell.v) + 4;
-    while (named.some(([beside, over]) => Math.abs(beside - left) < 130 && Math.abs(over - base) < 13)) base += 13;
-    named.push([left, base]);
+    const cell = row.cells[place], name = shortened(about.columns[place].name, width < 480 ? 14 : 22), wide = 7 * name.length;
+    const before = x(xs[at]) + 9 + wide > width, left = before ? x(xs[at]) - 9 - wide : x(xs[at]) + 9;
+    const free = (base) => base > box.top && base < height - box.bottom - 2 && !named.some(([from, to, over]) => from < left + wide && left < to && Math.abs(over - base) < 13);
+    const base = [0, 13, -13, 26, -26, 39, -39, 52, -52].map((off) => y(cell.v) + 4 + off).find(free);
+    const dot = draw("circle", { cx: x(xs[at]), cy: y(cell.v), r: 5, fill: colour(place) });
+    dot.append(draw("title", {}, visible(`${about.columns[place].name}: ${asText(row, cell.v)}`)));
+    if (base !== undefined) named.push([left, left + wide, base]);
     if (cell.at) svg.append(draw("line", { class: "whisker", x1: x(xs[at]), x2: x(xs[at]), y1: y(cell.at[0]), y2: y(cell.at[1]) }));
-    svg.append(draw("circle", { cx: x(xs[at]), cy: y(cell.v), r: 5, fill: colour(place) }), draw("text", { x: left, y: base }, shortened(about.columns[place].name, width < 480 ? 14 : 22)));
+    svg.append(dot);
+    if (base !== undefined) svg.append(draw("text", { x: before ? left + wide : left, y: base, "text-anchor": before ? "end" : "start" }, name));
   });
   return svg;
 }

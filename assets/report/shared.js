@@ -47,6 +47,26 @@ function track(one, low, high, { bar, zero, colour } = {}) {
   if (colour) dot.style.background = colour;
   return line;
 }
+// A name that may break after each underscore and before a bracket
+const breaking = (name) => String(name).split(/(?<=[_/:])/).flatMap((part) => [make("wbr", {}), part]);
+// Round ticks from low to high: steps of 1, 2 or 5 times a power of ten
+function ticks(low, high, most = 5) {
+  const rough = (high - low) / most || 1, power = 10 ** Math.floor(Math.log10(rough)), step = [1, 2, 5, 10].map((times) => times * power).find((each) => each >= rough * .999);
+  const found = [];
+  for (let value = Math.ceil(low / step - 1e-9) * step; value <= high + step * 1e-9; value += step) found.push(Math.abs(value) < step * 1e-9 ? 0 : Number(value.toPrecision(12)));
+  return found;
+}
+function axisOf(low, high, share) {
+  const axis = make("span", { class: "axis" });
+  for (const value of ticks(low, high)) { const tick = make("small", { class: "soft" }, share ? `${Number((100 * value).toFixed(1))}` : number(value, high).replace(/\.0+$/, "")); tick.style.left = `${100 * (value - low) / (high - low || 1)}%`; axis.append(tick); }
+  return axis;
+}
+// Round ticks of a logarithmic axis between two powers of ten
+function logTicks(low, high) {
+  const found = [];
+  for (let power = Math.floor(low); power <= Math.ceil(high); power += 1) for (const times of high - low > 3 ? [1] : [1, 2, 5]) { const value = Math.log10(times) + power; if (value >= low && value <= high) found.push(value); }
+  return found.length ? found : [low, high];
+}
 // Sample data is no benchmark: said in one line
 function sampleBanner(names = []) {
   const most = names.length === 4 ? 4 : 3, more = names.length - most;

@@ -136,10 +136,15 @@ def test_each_pair_of_runs_has_a_matrix_whose_cells_show_their_samples(opened, c
     assert "right in A" in page.execute_script("return document.getElementById('only').innerText")
 
 
-def test_prompts_are_lines_by_model(opened, prompts):
+def test_prompts_have_a_map_and_dots_by_model_that_fit_on_a_phone(opened, prompts):
+    """No label stands on another one, however long the names: each prompt has a row of its own, the best one first."""
     page = opened(prompts, width=390)
     drawn = page.execute_script(
-        "return [...document.querySelectorAll('#charts svg')].map((e) => [e.querySelectorAll('polyline').length,"
-        " e.getBoundingClientRect().right <= innerWidth])"
+        "return [...document.querySelectorAll('#charts .dots')].map((e) => [e.querySelectorAll('.lanes').length,"
+        " e.querySelector('.lanes').childElementCount, e.getBoundingClientRect().right <= innerWidth])"
     )
-    assert drawn and all(lines == 2 and inside for lines, inside in drawn)
+    assert drawn and all(found == [2, 2, True] for found in drawn), "two prompts of two models"
+    cells = page.execute_script("return [...document.querySelectorAll('table.prompts td')].map((e) => e.className)")
+    assert len(cells) == 2 * 2 * 2 and set(cells) <= {"", "best", "up", "down", "up best", "down best"}
+    head = page.execute_script("return document.querySelector('table.prompts thead').innerText")
+    assert "default" in head and "qwen_vl" in head

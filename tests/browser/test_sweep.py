@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval.cli import main
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.verbs.report.release.numbers import Reported, release_table
 from mm_eval.verbs.report.release.page import write_release_page
+from mm_eval.verbs.report.site.bundle import write_bundle
 
 pytestmark = pytest.mark.browser
 
@@ -58,14 +60,23 @@ WIDTHS = (360, 390, 1024, 1400, 2560)
 
 @pytest.fixture(scope="module")
 def pages(base: Path, perfect: Path, worse: Path, dummy_run: Path) -> dict[str, tuple[Path, str]]:
-    """{name: (file, part of the address)} of every kind of page."""
+    """{name: (file, part of the address)} of every kind of page that is a file."""
     long = "LLaVA-OneVision-1.5-8B-Instruct"
     three = [RecordedRun.read(run, name) for run, name in ((perfect, "a"), (worse, long), (dummy_run, "dummy"))]
     reported = [Reported("paper", "mme", "mme_perception_score", 1880.0, 30.0, "arXiv:1")]
     release = write_release_page(base / "sweep.html", release_table(three, reported, {"lost": "it was interrupted"}))
     two = write_release_page(base / "sweep-two.html", release_table(three[:2]))
     run = dummy_run / "report.html"
+    words = ["prompts", "--tasks", "mme,pope", "--model", "dummy", "--model", "dummy", "--sample", "--limit", "30"]
+    assert main([*words, "--output_path", str(base / "sweep-prompts")]) == 0
+    site = write_bundle(base / "sweep-site", three, release_table(three), lambda said: None, "")
+    prompts = base / "sweep-prompts" / "prompts.html"
     return {
+        "prompts": (prompts, ""),
+        "samples of prompts": (prompts, "#dummy/mme/3"),
+        "site": (site, ""),
+        "run of a site": (next(site.parent.glob("*/report.html")), ""),
+        "samples of a site": (next(site.parent.glob("*/report.html")), "#mme/7"),
         "release": (release, "#?parts=1"),
         "release of two": (two, ""),
         "comparison": (base / "sweep-two-compare.html", ""),
@@ -78,7 +89,7 @@ def pages(base: Path, perfect: Path, worse: Path, dummy_run: Path) -> dict[str, 
     }
 
 
-def faults(opened, pages: dict[str, tuple[Path, str]], width: int, dark: bool) -> dict[str, list[str]]:
+def faults(opened, pages: dict[str, tuple[Path | str, str]], width: int, dark: bool) -> dict[str, list[str]]:
     found = {}
     for name, (path, address) in pages.items():
         browser = opened(path, address, width, dark)
@@ -104,6 +115,14 @@ def test_no_label_is_clipped_or_covered_on_a_phone(opened, pages) -> None:
 )
 def test_no_label_is_clipped_or_covered_at_any_width(opened, pages, width: int, dark: bool) -> None:
     assert faults(opened, pages, width, dark) == {}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("width", [390, 1400])
+def test_no_label_of_view_is_clipped_or_covered(opened, served, perfect, worse, width: int) -> None:
+    address = served(perfect, worse)
+    run = f"{address}{perfect.name}/report.html"
+    assert faults(opened, {"view": (address, ""), "run": (run, ""), "samples": (run, "#mme/7")}, width, False) == {}
 
 
 def test_the_sweep_finds_what_it_looks_for(opened, pages) -> None:

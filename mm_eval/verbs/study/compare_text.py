@@ -316,47 +316,49 @@ def _terminal_columns(letter: str, called: Mapping[str, str], every: bool) -> li
     ]
 
 
-def _page_columns(letter: str) -> list[Column]:
+def _page_columns(letter: str, called: Mapping[str, str]) -> list[Column]:
+    named = called[letter] != letter
     return [
         Column("task", "text"),
         Column("metric", "text", "metric and direction"),
-        Column(f"{letter} − A", cell="difference"),
+        Column("difference" if named else f"{letter} − A", cell="difference"),
         Column("95% interval"),
         Column("", "text", "drawing"),
-        Column("A", cell="first"),
-        Column(letter, cell="second"),
+        Column(called["A"], cell="first"),
+        Column(called[letter], cell="second"),
         *map(Column, ("p (Holm)", "lost", "gained")),
         Column("McNemar p", spare=1),
         Column("p alone", cell="p", spare=1),
         Column(SMALLEST_VISIBLE, spare=1),
-        Column("docs", spare=1),
+        Column("documents", cell="docs", spare=1),
     ]
 
 
 def _about(folder: Path, found: Runs, pages: Mapping[Path, str]) -> dict[str, Any]:
     """The part of the page above the samples. pages: links to the runs' pages, of those that are not in their folders."""
     tools = {letter: listed_names(_tools(comparison), 3) for letter, comparison in found.compared.items()}
+    called = found.called
     labels = [
-        f"{letter}: {run.model}{f' with {tools[letter]}' if tools.get(letter) else ''}"
+        (run.model if called[letter] != letter else f"{letter}: {run.model}")
+        + (f" with {tools[letter]}" if tools.get(letter) else "")
         for letter, run in found.runs.items()
     ]
     facts = [
-        run_fact(letter, found.runs[letter], folder, text, pages.get(found.runs[letter].folder))
+        run_fact(called[letter], found.runs[letter], folder, text, pages.get(found.runs[letter].folder))
         for letter, text in found.texts().items()
     ]
     title = f"{', '.join(labels[1:])} against {labels[0]}"
     about = about_differences("compare", title, found.runs, facts, labels[0], labels[1:])
     sections = []
     for letter, comparison in found.compared.items():
+        name, first = called[letter], called["A"]
         if comparison.differs:
-            about["differs"].append({"title": f"A and {letter} were asked differently", "said": comparison.differs})
-        table = Table(_page_columns(letter), _rows(_unlike(comparison), letter))
+            about["differs"].append({"title": f"{first} and {name} were asked differently", "said": comparison.differs})
+        table = Table(_page_columns(letter, called), _rows(_unlike(comparison), name))
         headlines = [change for change in _unlike(comparison) if change.headline]
-        said = list(_below(comparison, headlines, found.called[letter], found.called["A"]))
-        summary = " ".join(sentences(comparison.gains)) or said_of_all(
-            comparison, found.called[letter], found.called["A"]
-        )
-        section = {"title": f"{letter} against A", "summary": summary, "tables": [to_page(table)], "said": said}
+        said = list(_below(comparison, headlines, name, first))
+        summary = " ".join(sentences(comparison.gains)) or said_of_all(comparison, name, first)
+        section = {"title": f"{name} against {first}", "summary": summary, "tables": [to_page(table)], "said": said}
         if gains := [("", gain) for gain in comparison.gains]:
             section["below"] = [{"title": "What tools take", "table": to_page(gains_table(gains, numbers=False))}]
         sections.append(section)

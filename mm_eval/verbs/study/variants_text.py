@@ -238,31 +238,49 @@ def _matrix(models: Sequence[Variants]) -> Iterator[Table]:
             yield Table([title, *(Column(label, spare=place) for place, label in enumerate(labels))], rows)
 
 
-def _slopes(models: Sequence[Variants], labels: Sequence[str]) -> Iterator[dict[str, Any]]:
-    """A chart for each headline number of a group, or of a task outside of groups: a line for each model over the variants."""
-    groups = models[0].runs[models[0].baseline].results.groups
-    inside = {leaf for group in groups for leaf in models[0].members(group)}
-    for name in models[0].names:
-        for metric in models[0].headlines(name) if name not in inside and len(labels) > 1 else ():
-            lines = []
-            for of_model in models:
-                found = [of_model.estimate(label, name, metric) for label in labels]
-                points = [e and {"value": e.value, "interval": list(e.interval) if e.interval else None} for e in found]
-                lines.append({"name": of_model.model, "points": points})
-            if any(point for line in lines for point in line["points"]):
-                share = all(of_model.unit(name, metric).is_percent for of_model in models)
-                yield {"title": f"{name} {metric.label}", "share": share, "prompts": list(labels), "lines": lines}
+def _heat(models: Sequence[Variants], labels: Sequence[str]) -> list[dict[str, Any]]:
+    """A row for each task or group outside of groups and each model: its main number under each variant.
+
+    told: +1 where a variant is significantly better than the first, -1 where it is worse. same: the variant that asked the same.
+    """
+    first = models[0]
+    inside = {leaf for group in first.runs[first.baseline].results.groups for leaf in first.members(group)}
+    rows = []
+    for name in first.names:
+        for of_model in models if name not in inside and len(labels) > 1 else ():
+            main = of_model.runs[of_model.baseline].results.headline(name)
+            keys = of_model.headlines(name)
+            metric = main.key if main is not None and main.key in keys else next(iter(keys), None)
+            if metric is None:
+                continue
+            unit, best, cells = of_model.unit(name, metric), of_model.best(name, metric), list[dict[str, Any] | None]()
+            for label in labels:
+                found = of_model.estimate(label, name, metric)
+                change, same = of_model.change(label, name, metric), of_model.same_as(label, name)
+                told = change is not None and change.told_apart and change.better is not None
+                up = change is not None and (change.difference.value > 0) == change.better
+                cells.append(
+                    None
+                    if found is None
+                    else {
+                        "text": unit.text(found.value),
+                        "spread": unit.spread(found),
+                        "value": found.value,
+                        "interval": list(found.interval) if found.interval else None,
+                        "told": (1 if up else -1) if told else 0,
+                        "best": label in best,
+                        "same": same if same != label else "",
+                    }
+                )
+            if any(cells):
+                rows.append({"task": name, "metric": metric.label, "model": of_model.model, "cells": cells})
+    return rows
 
 
 def _about(folder: Path, models: Sequence[Variants], labels: Sequence[str]) -> dict[str, Any]:
     """The part of the page above the samples."""
     several = len(models) > 1
     runs, facts, sections = {}, [], []
-    if several:
-        said = "* each model's best one; its interval is that of the number, see below for paired differences."
-        sections.append(
-            {"title": "Models and prompts", "tables": [to_page(t) for t in _matrix(models)], "said": [said]}
-        )
     for place, of_model in enumerate(models):
         for key, text in of_model.texts().items():
             label = f"{of_model.model}: {key}" if several else key
@@ -277,7 +295,8 @@ def _about(folder: Path, models: Sequence[Variants], labels: Sequence[str]) -> d
         **about_differences("prompts", title, runs, facts, labels[0], labels[1:]),
         "models": [of_model.model for of_model in models],
         "sections": sections,
-        "slopes": list(_slopes(models, labels)) if models[0].noun == "prompt" else [],
+        "variants": labels,
+        "heat": _heat(models, labels) if models[0].noun == "prompt" else [],
         "hint": f"Differences are to {labels[0]!r}, paired by document; questions about one picture form a cluster. "
         "† is an exact interval. * is significant at 5%; p is corrected (Holm) for the number of blocks. "
         "Shares are in percent.",

@@ -270,13 +270,13 @@ def test_the_page_holds_the_table_and_every_sample_with_both_answers(cli, perfec
     [section] = data["sections"]
     table = section["tables"][0]
     first = dict(zip((name for name, *_ in table["head"]), table["rows"][0]["cells"], strict=True))
-    assert (first["task"], first["metric"], first["docs"]) == ("mme", "mme_perception_score", "300")
+    assert (first["task"], first["metric"], first["documents"]) == ("mme", "mme_perception_score", "300")
     assert first["lost"]["docs"] == {"mme": list(range(20, 150))} and first["gained"]["count"] == 10
-    assert first["B − A"].endswith(" *") and table["rows"][0]["marked"] and first["p (Holm)"] == "<0.001"
+    assert first["difference"].endswith(" *") and table["rows"][0]["marked"] and first["p (Holm)"] == "<0.001"
     assert "worse.jsonl is worse than perfect.jsonl on mme" in section["said"][0]
     assert [row.get("part", False) for row in table["rows"]] == [False] * 2 + [True] * 14
     assert len(rows) == 420 and rows[20]["ok"] is True and rows[20]["w"][0]["ok"] is False
-    assert rows[20]["a"] != rows[20]["w"][0]["a"] and data["beside"] == [f"B: {data['facts'][1]['text'].split(',')[0]}"]
+    assert rows[20]["a"] != rows[20]["w"][0]["a"] and data["beside"] == ["worse.jsonl"], "by its name"
     assert data["facts"][0]["link"].endswith("perfect/report.html")
 
 
