@@ -4,7 +4,7 @@
     find("seed_bench")       seedbench: names that differ only by case, `_` and `-` are one
     find("MMBench_DEV_EN")   mmbench_en_dev, and a note
     find("mathvista_test")   ConfigError: its answers are not public
-    find("voicebench")       ConfigError: not shipped; --include_path with lmms-eval's tree
+    find("air_bench")        ConfigError: not shipped; --include_path with lmms-eval's tree
 
 A name that a task file declares, shipped or the user's, comes first; only others are looked up here. Read from the task trees of
 lm-eval 0.4.2 to 0.4.13, lmms-eval 0.1.2 to 0.7.3, VLMEvalKit of August 2026 and inspect_evals 0.26.

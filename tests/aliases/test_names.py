@@ -65,7 +65,7 @@ def test_a_difference_is_a_note_of_the_run() -> None:
         ("screenspot_reg_test", "`screenspot` here asks where it is"),
         ("leaderboard_musr", "Parts that are: ifeval"),
         ("arc_de", "another language"),
-        ("voicebench_wildvoice", "--include_path .../lmms_eval/tasks/voicebench"),
+        ("voicebench_sd-qa_usa", "--include_path .../lmms_eval/tasks/voicebench"),
         ("lambada_openai", "--include_path .../lm_eval/tasks/lambada"),
         ("afrimmlu_direct_amh_prompt_1", "a benchmark of lm-eval"),
         ("AMBER", "a benchmark of VLMEvalKit"),

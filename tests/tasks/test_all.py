@@ -64,12 +64,13 @@ SEVERAL = {"docvqa": 2, "egoschema": 2, "mathverse": 2, "mvbench": 4, "refcoco":
 SEVERAL |= {"covost2": 2, "fleurs": 4, "librispeech": 3, "mmar": 4, "mmau": 6, "videomme": 2}
 """Those with many clips of sound."""
 SPOKEN = {"aishell", "common_voice", "covost2", "daily_omni", "fleurs", "librispeech", "mmar", "mmau", "mmsu", "omnibench",
-          "videomme", "worldsense"}  # fmt: skip
+          "videomme", "voicebench", "worldsense"}  # fmt: skip
 """Modules whose samples espeak-ng speaks."""
 OLDER = {"lmms-lab/MME", "lmms-lab/SEED-Bench", "cais/mmlu", "allenai/ai2_arc", "openai/gsm8k"}
 """Samples that another script writes (assets/make/sample_data.py and text_data.py)."""
 PARTLY_RIGHT: dict[str, str] = {
     "ifeval": "a text without meaning follows instructions such as those that forbid a word",
+    "voicebench_ifeval": "a text without meaning follows instructions such as those that forbid a comma",
     "mathvista_testmini": "its rule takes the most similar option for any text",
     "mathvista_testmini_digits": "its rule takes the most similar option for any text",
     "ocrbench_v2_no_meteor": "any line of a document stands for any other, and long texts are compared by their characters, too",
