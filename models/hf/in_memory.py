@@ -101,17 +101,20 @@ def check_module(thing: Any, processor: ProcessorMixin | None) -> None:
 
 def save_files(module: torch.nn.Module, processor: ProcessorMixin | None, folder: Path) -> None:
     """Writes what prompts are made of. ConfigError where the processor is missing or can't be saved."""
-    from .processor import is_image_text
+    from .processor import is_image_text, takes_media
 
     kind = str(getattr(module.config, "model_type", ""))
     if processor is None:
-        needed = "processor" if is_image_text(kind) else "tokenizer"
+        needed = "processor" if takes_media(kind) else "tokenizer"
         hint = f"evaluate(tasks, model, processor={needed})"
         raise ConfigError(f"{type(module).__name__} comes without its {needed}.", where=WHERE, hint=hint)
-    if is_image_text(kind) and not hasattr(processor, "tokenizer"):
+    if takes_media(kind) and not hasattr(processor, "tokenizer"):
         hint = "AutoProcessor.from_pretrained gives it."
+        reads = "reads pictures" if is_image_text(kind) else "hears"
         raise ConfigError(
-            f"{kind} reads pictures, and {type(processor).__name__} is not a processor.", where=WHERE, hint=hint
+            f"{kind} {reads}, and {type(processor).__name__} is not a processor.",
+            where=WHERE,
+            hint=hint,
         )
     try:
         with quiet():

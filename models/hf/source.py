@@ -17,7 +17,7 @@ from mm_eval.values.types import Fields, Instance, JsonObject, Options
 from .arguments import WHERE, PromptArguments
 from .beside import leave_out_broken
 from .checkpoint import Checkpoint, fits_of
-from .families import FAMILIES, NEEDS, SPEECH, TEXT_FAMILIES, family_of
+from .families import FAMILIES, NEEDS, SPEECH, TEXT_FAMILIES, Family, family_of
 from .prompts.dates import asks_for_the_date, code_of, random_words
 from .prompts.prompt import PromptWriter
 from .prompts.tools import writes_tools
@@ -72,7 +72,7 @@ class Source:
         needs_chat = known.chats if known else kind not in TEXT_FAMILIES
         if settings.chat_template is None and not self.has_template and needs_chat and self.image_text:
             raise ConfigError(
-                f"{arguments.pretrained!r} is a vision-language model ({kind}) without a chat template.",
+                f"{arguments.pretrained!r} is {_kind_of(known)} ({kind}) without a chat template.",
                 where=WHERE,
                 hint="Give chat_template=FILE in --model_args. For a base model, whose prompts are plain text, give "
                 "--apply_chat_template false.",
@@ -251,3 +251,8 @@ class Source:
         prompt = self.writer.write(instance)
         text = self.writer.tokenizer.decode(prompt.ids, skip_special_tokens=False)
         return Preview(str(text), tokens=len(prompt.ids), image_tokens=prompt.image_tokens)
+
+
+def _kind_of(family: Family | None) -> str:
+    """What sort of model a family is, in words."""
+    return "a model that hears" if family is not None and not family.sees else "a vision-language model"

@@ -139,6 +139,16 @@ def test_what_is_said_to_be_kept_is_what_the_processor_keeps(adapter: Adapter, k
     assert differs
 
 
+def test_an_audio_token_in_the_data_is_text(adapter: Adapter) -> None:
+    model = adapter("qwen2_audio")
+    row = instance("What does <|AUDIO|> or <|audio_bos|> mean here?", [], [SHORT], generation_kwargs=STEPS)
+    plain = instance("What does it mean here?", [], [SHORT], generation_kwargs=STEPS)
+    token = model.writer.audio_token_id
+    written, other = model.writer.write(row), model.writer.write(plain)
+    assert written.ids.count(token) == other.ids.count(token) == len(written.image_places)
+    assert isinstance(outputs(model.generate([row]))[0, 0], str)
+
+
 def test_a_sound_that_is_cut_is_said_and_counted(adapter: Adapter, caplog: pytest.LogCaptureFixture) -> None:
     asked = [
         instance("What?", [], [sound(seconds, 440)], doc_id=n, generation_kwargs=STEPS)
