@@ -32,8 +32,9 @@ if TYPE_CHECKING:
     from mm_eval.prompt.task import PromptStyle, Task
 
 FILE = "sounds.jsonl"
-IN_PAGE, MOST = 200_000, 12 * 2**20
-"""The largest clip that a page contains itself: a minute of Opus. The bytes of all clips of a run folder."""
+IN_PAGE, MOST = 200_000, 4 * 2**20
+"""The largest clip that a page contains itself: a minute of Opus. The bytes of all clips of a run folder: about a
+quarter of an hour, which takes five CPU seconds to encode."""
 LONGEST = 600.0
 """Seconds of the longest clip that is kept."""
 RATE, BIT_RATE = 16_000, 24_000
