@@ -262,8 +262,10 @@ def _exit_code(words: list[str]) -> int:
         sys.stdout.flush()
         return max(code, EXIT_PARTIAL) if output_was_lost() and code != EXIT_USAGE else code
     except MMEvalError as error:
-        complain(error)
         stopped = isinstance(error, StoreError) and output.writes_results  # a full disk stops a run that has answers
+        if isinstance(error, StoreError) and not stopped and error.hint == StoreError.SAFE_ANSWERS:
+            error.hint = "Make room for it, or write it elsewhere."  # of a page or a table: it holds no answers
+        complain(error)
         return EXIT_PARTIAL if stopped else EXIT_USAGE
     except KeyboardInterrupt:
         complain_briefly("interrupted; finished answers are kept.")

@@ -52,9 +52,7 @@ def folder_error(what: str, path: Path, error: OSError, hint: str = "Choose anot
     where = str(error.filename or path)
     sentence = f"{what}: {error.strerror or error}."
     if error.errno in DISK_ERRORS:
-        return StoreError(
-            sentence, where=where, hint="Recorded answers are safe; the same command continues from there."
-        )
+        return StoreError(sentence, where=where, hint=StoreError.SAFE_ANSWERS)
     return ConfigError(sentence, where=where, hint=hint)
 
 
@@ -350,7 +348,7 @@ class RunFolder:
             refuse_links_out(self.path, str(path.parent.relative_to(self.path)))
             write_atomic(path, (f"{line}\n" for line in lines))
         except OSError as error:
-            hint = "Recorded answers are safe; the same command continues from there."
+            hint = StoreError.SAFE_ANSWERS
             what = f"it can't be written: {error.strerror or error}."
             raise StoreError(what, where=str(path), hint=hint) from error
         return path

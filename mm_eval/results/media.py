@@ -104,7 +104,8 @@ class Media:
             if self._new is not None and kind is None:
                 os.replace(self._beside, self._path)
         finally:  # a full disk may refuse what is buffered, too
-            self._beside.unlink(missing_ok=True)
+            if os.path.lexists(self._beside):  # a read-only disk refuses to remove even what is not there
+                self._beside.unlink(missing_ok=True)
 
     def _open_beside(self) -> BinaryIO:
         """The file to which thumbnails are added. OSError where the name is a link."""

@@ -168,6 +168,8 @@ class StoreError(MMEvalError):
     """The run folder can't be read or written."""
 
     owner = "store"
+    SAFE_ANSWERS = "Recorded answers are safe; the same command continues from there."
+    """The hint of a run that has answers."""
 
 
 ERRORS_BY_OWNER: dict[str, type[MMEvalError]] = {

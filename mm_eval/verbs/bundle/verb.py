@@ -5,12 +5,18 @@ Use it there with --data_root DIR --offline. Data sets that are there already ar
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from mm_eval.cli.options import add_options, option, read_request
 from mm_eval.cli.say import say
 from mm_eval.config.arguments import PATH
+from mm_eval.values.errors import StoreError, kind_and_text
 from mm_eval.values.words import counted
+
+if TYPE_CHECKING:
+    from mm_eval.verbs.bundle.copying import Bundled
 
 NOT_SHOWN = ("num_fewshot", "limit", "samples")
 """Options that are read and decide nothing here: the help leaves them out."""
@@ -24,12 +30,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_options(parser, "tasks")
 
 
+def _written(copied: Iterator[Bundled], folder: str) -> Iterator[Bundled]:
+    """The data sets as they are copied. StoreError where a disk is full or read-only."""
+    try:
+        yield from copied
+    except OSError as error:
+        what = f"the data can't be written: {error.strerror or kind_and_text(error)}."
+        hint = "Make room or choose another folder; the same command copies what is missing."
+        raise StoreError(what, where=str(error.filename or folder), hint=hint) from error
+
+
 def main(args: argparse.Namespace) -> int:
     from mm_eval.verbs.bundle.copying import Bundle
 
     bundle = Bundle(read_request(args, "tasks"), Path(args.dir))
     say(str(bundle))
-    for each in bundle.copied():
+    for each in _written(bundle.copied(), args.dir):
         say(f"{each.task}: {each.dataset}, {counted(each.docs, 'document')}, sha256 {each.fingerprint[:16]}")
     say(f"use it with: --data_root {args.dir} --offline")
     return 0
