@@ -25,6 +25,7 @@ from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.types import Answer, Instance
 from tests.models.litellm import vendors
 from tests.models.litellm.vendors import KEY, Vendors, anthropic, azure, gemini
+from tests.models.questions import sound
 from tests.processes import HANGS
 
 pytest.importorskip("litellm")
@@ -286,6 +287,33 @@ def test_a_run_ends_to_end_and_is_resumed(server: Vendors, tmp_path: Any, cli: A
     assert again.code == 0 and len(server.bodies) == 6
     results = json.loads((tmp_path / "run" / "results.json").read_text())
     assert results["run"]["litellm"] and KEY not in (tmp_path / "run" / "run.json").read_text()
+
+
+def sounding() -> Instance:
+    heard = sound(0.5, 300, rate=44_100, channels=2)
+    parts = [{"type": "text", "text": "Listen."}, {"type": "audio"}, {"type": "text", "text": "What is it?"}]
+    asked = Instance("generate_until", "t", 0, {}, [{"role": "user", "content": parts}], generation_kwargs={})
+    return replace(asked, sounds=lambda: [heard], heard=(heard.heard,))
+
+
+@pytest.mark.parametrize("vendor", ["gemini", "azure"])
+def test_a_sound_reaches_the_vendor_as_it_is(server: Vendors, vendor: str) -> None:
+    asked = sounding()
+    (answer,) = answered(model(server, vendor), asked)
+    assert isinstance(answer, Answer) and answer.output == "Yes"
+    assert asked.sounds is not None
+    _, content = asked.sounds()[0].encoded()
+    assert server.pictures[-1] == ["Listen.", hashlib.sha256(content).hexdigest(), "What is it?"]
+    if vendor == "gemini":
+        [inline] = [part for part in server.bodies[-1]["contents"][0]["parts"] if "text" not in part]
+        assert "audio/wav" in json.dumps(inline)
+
+
+def test_a_vendor_that_takes_no_sound_does_not_get_the_question_without_it(server: Vendors) -> None:
+    with pytest.raises(MMEvalError):
+        found = answered(model(server, "anthropic"), sounding())
+        raise found[0] if isinstance(found[0], MMEvalError) else AssertionError(found)
+    assert not server.bodies
 
 
 def test_a_picture_file_is_sent_as_it_was(server: Vendors) -> None:

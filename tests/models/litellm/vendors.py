@@ -136,6 +136,9 @@ def pictures_of_azure(body: dict[str, Any]) -> list[str]:
     for message in body["messages"]:
         content = message["content"]
         for part in [{"type": "text", "text": content}] if isinstance(content, str) else content:
+            if part["type"] == "input_audio":
+                found.append(digest(part["input_audio"]["data"]))
+                continue
             is_text = part["type"] == "text"
             found.append(part["text"] if is_text else digest(part["image_url"]["url"].partition(",")[2]))
     return found
