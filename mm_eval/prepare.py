@@ -620,7 +620,7 @@ def load_configs(
     faults: list[tuple[str, ConfigError]] | None = None,
     below: Mapping[str, Mapping[str, object]] | None = None,
 ) -> Loaded:
-    """The configs of the tasks that a request names, its overrides laid over them. faults, below: as in `TaskManager.load`."""
+    """The configs of the tasks that a request names, with its overrides applied. faults, below: as in `TaskManager.load`."""
     overrides: dict[str, object] = {}
     if request.num_fewshot is not None:
         overrides["num_fewshot"] = request.num_fewshot

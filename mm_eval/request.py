@@ -178,7 +178,7 @@ class RunRequest:
 
     tasks: what `TaskManager.load` takes, as JSON values: names, files, mappings of keys.
     model: None for the bundled tiny model on the bundled sample data.
-    metadata: keys laid over the `metadata` of every task, which are arguments of its `custom_dataset`.
+    metadata: keys that override the `metadata` of every task, which are arguments of its `custom_dataset`.
     limit: only the first docs of each task, a count or a share. samples: {task: doc ids}.
     repeats: generated answers to each question, in place of the tasks' own number. None for that.
     chat_template: True, False, a template's name, or None for the model's default.

@@ -300,7 +300,7 @@ def _claim(
         if not prepared.deciding and any(os.path.lexists(folder.path / name) for name in ("looks", "looks.json")):
             from mm_eval.deciding.looks import forget
 
-            forget(folder)  # this launch goes on to all docs
+            forget(folder)  # this launch continues to all docs
 
 
 def _finished_report(prepared: Prepared, folder: RunFolder, spec: dict[str, object]) -> Report | None:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 MOST_CATEGORIES = 40
 LEAST, APART = 5, 2
-"""Docs of a bar that counts, and how many powers of two such bars must lie apart for a chart of lengths."""
+"""Docs of a bar that counts, and how many powers of two such bars must be apart for a chart of lengths."""
 
 
 class PageParts:

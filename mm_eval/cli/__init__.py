@@ -275,7 +275,7 @@ def _exit_code(words: list[str]) -> int:
         if error.reader_is_gone:  # `mm-eval ls | head`
             return EXIT_OK
         complain_briefly(error)
-        return EXIT_USAGE  # verbs that write results into a folder go on without their output
+        return EXIT_USAGE  # verbs that write results into a folder continue without their output
     except Exception as error:
         complain_of_fault(error)
         return EXIT_FAULT

@@ -63,7 +63,7 @@ def run_folders(words: Sequence[str]) -> list[str]:
 
 
 def _is_beside_runs(path: Path) -> bool:
-    """Whether a word is a file that lies beside the runs of a release: its page, or the file with its order."""
+    """Whether a word is a file beside the runs of a release: its page, or the file with its order."""
     return (path.suffix == ".html" or path.name == ORDER_FILE) and path.is_file()
 
 

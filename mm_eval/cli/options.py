@@ -48,7 +48,7 @@ def option(name: str, rule: Rule | None = None) -> Callable[[str], object]:
 
 
 _TITLES = {"tasks": "tasks and data", "model": "model and prompts", "store": "answers and failures", "cost": "cost"}
-"""The groups of options in the help. Those of other sets stand in no group, and those of a part in its own."""
+"""The groups of options in the help. Those of other sets are in no group, and those of a part are in its own."""
 _DEFAULTS = RunRequest(()).options()
 
 

@@ -146,7 +146,7 @@ LONGEST = 4000
 
 
 writes_results = False
-"""Whether a command goes on when standard output breaks, because its results are on disk. `cli.main` sets it for each command."""
+"""Whether a command continues when standard output breaks: its results are on disk. `cli.main` sets it for each command."""
 
 
 def say(text: object = "") -> None:
@@ -196,7 +196,7 @@ def _filled(line: str, width: int, later: str) -> list[str]:
 
 
 def _print(text: str) -> None:
-    """Prints at once. Where output can't be written, the text is lost and the command goes on, if it has its results on disk."""
+    """Prints at once. Where output can't be written, the text is lost and the command continues if it has its results on disk."""
     finish_line()
     try:
         print(text, flush=True)

@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 
 class Stream(Protocol):
-    """Random numbers for the functions of one task, which go on from use to use, whatever else is drawn in between."""
+    """Random numbers for the functions of one task, which continue from use to use, whatever else is drawn in between."""
 
     def used(self, *, goes_on: bool = True) -> AbstractContextManager[None]:
-        """Around calls of the task's functions. goes_on: the next use goes on where this one ends, else where it began."""
+        """Around calls of the task's functions. goes_on: the next use continues where this one ends, else where it began."""
         ...
 
 

@@ -208,7 +208,7 @@ class FormatField:
 
     part: "text", "choices" (the labels, where there are any), "texts" (of the choices) or "target".
     question, choices, answer: the task's own entries.
-    A question that is the task's `doc_to_text` may be laid out as a prompt already: a "Question:" before it and an
+    A question that is the task's `doc_to_text` may have the form of a prompt already: a "Question:" before it and an
     "Answer:" after it are left out, and choices that it shows itself are an error.
     """
 
@@ -449,7 +449,7 @@ def select_format(formats: object, selected: str | None, *, where: str = "") -> 
 def _registered(name: str, stated: Iterable[str], where: str) -> Format:
     """A format that is requested with `task@name` and registered. stated: the formats that the task has besides.
 
-    What stands behind @ may also be meant for the tool, so the hint knows it.
+    The word after @ may also be meant for the tool, so the hint knows it.
     """
     if name not in FORMATS:
         known = [*FORMATS.names(), *stated, WITH_PYTHON.removeprefix("@")]

@@ -124,7 +124,7 @@ class FunctionRef:
         raise ConfigError(f"!function {self.name!r}: mm_eval has no such module.", where=self.where, hint=HINT)
 
     def _module(self) -> str:
-        """The module of a function of mm_eval: `mm_eval.metrics.aggregation` stands in `mm_eval.scoring.metrics.aggregation`."""
+        """The module of a function of mm_eval: `mm_eval.metrics.aggregation` is in `mm_eval.scoring.metrics.aggregation`."""
         _, public, *rest, _ = self.name.split(".")
         return ".".join(["mm_eval", FOR_TASKS.get(public, public) if rest else public, *rest])
 

@@ -35,7 +35,7 @@ def check_code(loaded: Loaded, include_path: str | None, where: str) -> None:
 
 
 def installed_config(path: str, include_path: str | None = None) -> TaskConfig | None:
-    """The config of a recorded task as it is installed, or lies in a folder of this command; None where there is none.
+    """The config of a recorded task as it is installed, or found in a folder of this command; None where there is none.
 
     Imports nothing.
     """

@@ -34,7 +34,7 @@ from mm_eval.values.types import Fields, JsonObject, Options, OutputType
 _T = TypeVar("_T")
 DISPLAY_KEYS = ("task_alias", "group_alias", "tag", "group")
 ASKS_NOTHING = ("aliases", "categories", "gold_answer", "dataset_mirrors", *schema.NUMBERS_ELSEWHERE)
-"""Keys that a run folder's spec leaves out: a task that gets them goes on with its older runs. Data has its own digest there."""
+"""Keys that a run folder's spec leaves out: a task that gets them continues its older runs. Data has its own digest there."""
 HEADER_KEYS = (
     "paper",
     "languages",

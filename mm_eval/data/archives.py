@@ -1,7 +1,7 @@
 """Files of a data set in zip and tar archives, found by name and read one at a time. Nothing is unpacked as a whole.
 
 A member is named by one text, `ARCHIVE::MEMBER`. Its name inside the archive is never used as a path on this machine. The bytes
-of a file that stand in a row are read in the same way, as `::SHA256` (`path_of_bytes`).
+of a file that a row holds are read in the same way, as `::SHA256` (`path_of_bytes`).
 """
 
 from __future__ import annotations
@@ -140,14 +140,14 @@ _rows: dict[str, Callable[[], object]] = {}
 
 
 def path_of_bytes(content: bytes, again: Callable[[], object]) -> str:
-    """A path for the bytes of a file that stand in a row. again: reads the row once more; the bytes do not stay in memory."""
+    """A path for the bytes of a file that a row holds. again: reads the row once more; the bytes do not stay in memory."""
     path = f"{IN}{hashlib.sha256(content).hexdigest()}"
     _rows[path] = again
     return path
 
 
 def is_of_bytes(path: str) -> bool:
-    """Whether a path is of bytes that stand in a row."""
+    """Whether a path is of bytes that a row holds."""
     return path in _rows
 
 

@@ -74,7 +74,7 @@ BROKEN = (EOFError, zipfile.BadZipFile, tarfile.TarError, zlib.error, lzma.LZMAE
 """What broken archives and compressed files raise, apart from OSError and ValueError."""
 
 DEEPEST = 50
-"""How deep the values of a column may lie in each other. Arrow's own files take 64 levels."""
+"""How deep the values of a column may be nested. Arrow's own files take 64 levels."""
 
 
 def load_docs(
@@ -157,7 +157,7 @@ def _as_rows(found: object) -> Any:
 
 
 def _plain_features(features: Any) -> Any:
-    """The types of columns as lists and mappings that lie in each other as the values do."""
+    """The types of columns as lists and mappings that are nested as the values are."""
     if isinstance(features, Mapping):
         return {name: _plain_features(inner) for name, inner in features.items()}
     if isinstance(features, list):

@@ -238,7 +238,7 @@ def is_moving(content: bytes) -> bool:
 def size_of(content: bytes) -> tuple[int, int]:
     """(width, height) of the picture that `open_picture` gives of a file, from its header. Raises what Pillow raises."""
     picture = _open_picture(content, lambda picture: None)
-    late = (b"eXIf", b"Raw profile type", b"XML:com.adobe.xmp")  # chunks of a PNG that may stand behind its pixels
+    late = (b"eXIf", b"Raw profile type", b"XML:com.adobe.xmp")  # chunks of a PNG that may follow its pixels
     if picture.format == "PNG" and not any(name in content for name in late):
         return picture.size
     # a TIFF's size is upright already, and its orientation says so only once it is decoded

@@ -120,10 +120,10 @@ class DataFiles:
     """The files of a data set that rows name, found by the end of their path.
 
     `a/b.mp4` is a file or member below any folder whose path ends so. The name of an archive counts as a folder, as if it had
-    been unpacked into one of its name. A file that lies in a folder is used rather than an archive's member. The folders are read
+    been unpacked into one of its name. A file in a folder is used rather than an archive's member. The folders are read
     when the first name is looked for.
 
-    roots: the folders, or a function that gives them. allowed: folders in which a file may really lie besides, where links lead.
+    roots: the folders, or a function that gives them. allowed: further folders that a link may lead to.
     """
 
     def __init__(self, roots: Sequence[Path] | Callable[[], Sequence[Path]], allowed: Sequence[Path] = ()) -> None:

@@ -270,7 +270,7 @@ class Interpreter:
         if self._started.folder:
             shutil.rmtree(self._started.folder, ignore_errors=True)
 
-    def _exchange(self, request: Mapping[str, Any], seconds: float, most: int) -> dict[str, Any]:
+    def _exchange(self, request: Mapping[str, object], seconds: float, most: int) -> dict[str, object]:
         """The reply to a request. _Gone if there is none; ValueError for one that is no JSON object."""
         if self.is_closed:
             raise _Gone("it has ended")

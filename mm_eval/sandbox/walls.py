@@ -68,7 +68,7 @@ class Sandbox:
         """A short digest of all that decides what code does in it."""
         return digest_of(self.to_json())[:16]
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """What decides what code does in it, for run.json."""
         inside = {"image": self.image, "image_digest": self.image_digest} if self.image else {"python": python_of(self)}
         return {

@@ -35,7 +35,7 @@ def with_default_weights(node: GroupNode) -> GroupConfig:
 
 
 def _is_group_of_lmms_eval(node: GroupNode) -> bool:
-    """Whether a group's file is lmms-eval's, or all of its tasks are and lie in its folder or below."""
+    """Whether a group's file is lmms-eval's, or all of its tasks are and have their files in its folder or below."""
     file = node.config.file
     if is_from_lmms_eval(node.config.source, file):
         return True

@@ -125,7 +125,7 @@ def _uses(tree: ast.Module, modules: dict[str, str]) -> Iterator[str]:
                 each.arg == "args" for each in (*node.posonlyargs, *node.args, *node.kwonlyargs)
             ):
                 yield "takes the command line"
-    for top in tree.body:  # a generator of the module goes on from call to call
+    for top in tree.body:  # a generator of the module continues from call to call
         for node in () if isinstance(top, FUNCTIONS) else ast.walk(top):
             if isinstance(node, ast.Call) and _dotted(node.func, modules).startswith(("random.", "numpy.random.")):
                 yield f"has a generator of its own: {ast.unparse(node.func)}"

@@ -186,7 +186,7 @@ class Sound(dict[str, Any]):
     def blocks(self) -> Iterator[Block]:
         """The samples of the segment as the file has them, some at a time: a row for each moment, a column for each channel.
 
-        Whole numbers stand in the highest bits of 32; floats are around 1. Errors: DataError for a damaged or cut file.
+        Integers use the highest of 32 bits; floats are around 1. Errors: DataError for a damaged or cut file.
         """
         from mm_eval.data.sound.reader import opened, read_from, reading
         from mm_eval.data.sound.wav import read_blocks
@@ -331,7 +331,7 @@ class Sound(dict[str, Any]):
 
     @contextmanager
     def _file(self) -> Iterator[tuple[IO[bytes], int, str]]:
-        """(the file, its size, its path if it lies on this machine)."""
+        """(the file, its size, its path if it is on this machine)."""
         if isinstance(self.source, bytes):
             yield io.BytesIO(self.source), len(self.source), ""
             return

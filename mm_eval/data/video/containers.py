@@ -12,7 +12,7 @@ UPRIGHT = struct.pack(">9i", 1 << 16, 0, 0, 0, 1 << 16, 0, 0, 0, 1 << 30)
 """The matrix that leaves a frame as it is stored."""
 
 MATRIX = {b"mvhd": (36, 48), b"tkhd": (40, 52)}
-"""The boxes with a matrix, and where it stands in their versions 0 and 1."""
+"""The boxes with a matrix, and its offset in their versions 0 and 1."""
 
 
 def states_matrix(path: str) -> bool:

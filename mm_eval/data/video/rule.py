@@ -37,7 +37,7 @@ class FrameRule:
     frames: how many. fps: or how many a second, at least `least` and at most `most`.
     even: an even number of frames, rounded down. nearest: the number is rounded to the nearest, else down.
     skip: seconds that are left out at both ends of a video that is longer than `most` * `fps` beyond them (SmolVLM).
-    spread: where they lie. For 8 of 900 frames: `ends` 0 128 256 385 513 642 770 899 (first and last frame, cut down: numpy's
+    spread: where they are. For 8 of 900 frames: `ends` 0 128 256 385 513 642 770 899 (first and last frame, cut down: numpy's
         linspace with dtype=int), `rounded` 0 128 257 385 514 642 771 899 (numpy's linspace, rounded), `rounded32` the same by
         torch's linspace in single precision, `starts` 0 112 225 ... 787 (of equal segments: numpy's arange), `starts32` the
         same by torch's arange in single precision, `middle` 56 168 281 ... 843 (of equal segments, as InternVL computes them),

@@ -210,7 +210,7 @@ class Supervisor:
         self._kernel = self._client = None
         return code
 
-    def files(self, files: list[list[str]]) -> dict[str, Any]:
+    def files(self, files: list[list[str]]) -> dict[str, object]:
         """Puts files into the working folder."""
         for name, content in files:
             (self._folder / os.path.basename(name)).write_bytes(base64.b64decode(content))
