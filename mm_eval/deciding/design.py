@@ -80,7 +80,7 @@ class Planned:
         """Whether the benchmark has the docs for the stated difference, by the high standard deviation; None without one."""
         return None if self.needed is None else self.needed[1] <= self.docs
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "name": self.name,
             "metric": self.metric,
@@ -185,7 +185,7 @@ def size_of(run: RecordedRun, name: str) -> int:
 
 
 def planned_of_tasks(
-    tasks: Sequence[str | Mapping[str, Any]], question: Question, include_path: str | None = None
+    tasks: Sequence[str | Mapping[str, object]], question: Question, include_path: str | None = None
 ) -> list[Planned]:
     """Tasks and groups by their stated sizes, with a stated or assumed spread. No data is opened.
 
@@ -233,7 +233,7 @@ def _no_share_of_docs(config: Any) -> str:
     return "measured in points of its own" if of_groups and known is None else ""
 
 
-def as_json(rows: Sequence[Planned], question: Question) -> Mapping[str, Any]:
+def as_json(rows: Sequence[Planned], question: Question) -> Mapping[str, object]:
     """The plan as JSON values."""
     return {
         "difference": question.difference,

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from mm_eval.deciding.looks import score_docs
 from mm_eval.deciding.sequences import LEAST_CLUSTERS, anytime
@@ -117,7 +116,7 @@ class LookedAt:
         low, high = self.interval
         return "B is higher" if low > 0 else "B is lower" if high < 0 else "open"
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         return {
             "row": self.unit.name,
             "first": self.first.value,

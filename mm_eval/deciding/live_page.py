@@ -45,7 +45,7 @@ class Comparison:
     def __init__(self, folders: Sequence[Path], include_path: str | None = None) -> None:
         self._folders, self._include_path = list(folders), include_path
         self._runs: dict[Path, LiveRun] = {}
-        self._shown: tuple[str, dict[str, Any]] | None = None
+        self._shown: tuple[str, dict[str, object]] | None = None
         self._lock = Lock()
 
     def state(self) -> str:
@@ -58,7 +58,7 @@ class Comparison:
             f"{', '.join(each.name for each in others)} against {first.name}, on the documents that both have answered"
         )
 
-    def about(self) -> dict[str, Any]:
+    def about(self) -> dict[str, object]:
         with self._lock:
             state = self.state()
             if self._shown is None or self._shown[0] != state:
@@ -68,7 +68,7 @@ class Comparison:
     def page(self) -> Iterator[str]:
         return page(self.title, "differences.js", [], lambda: [], self.about, live=True)
 
-    def _about(self, state: str) -> dict[str, Any]:
+    def _about(self, state: str) -> dict[str, object]:
         problems, runs = list[str](), list[LiveRun]()
         for folder in self._folders:
             try:

@@ -13,7 +13,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from itertools import combinations
 from pathlib import Path
-from typing import Any
 
 from mm_eval.request import RunRequest
 from mm_eval.values.errors import ConfigError, did_you_mean
@@ -81,7 +80,7 @@ def linked(requests: Mapping[str, RunRequest], at_a_time: int) -> Linked:
     )
 
 
-def pairs_of(names: Sequence[str], stated: Any) -> list[tuple[str, str]]:
+def pairs_of(names: Sequence[str], stated: object) -> list[tuple[str, str]]:
     """The pairs (first, second) that are compared. ConfigError where three or more models have none stated."""
     if isinstance(stated, Mapping):
         reference = stated["reference"]

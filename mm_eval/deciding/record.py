@@ -28,7 +28,7 @@ class Record:
     found: Looks
 
     @classmethod
-    def of(cls, rule: Rule, schedule: Schedule, opened: OpenedTasks, options: Mapping[str, Any]) -> Record:
+    def of(cls, rule: Rule, schedule: Schedule, opened: OpenedTasks, options: Mapping[str, object]) -> Record:
         docs, rows = {}, {}
         for name in opened.tasks:
             look = rule.ended_at(name)
@@ -84,7 +84,7 @@ class Record:
         return [*map(sentence, self.found["comparisons"]), *wide]
 
 
-def said(row: Mapping[str, Any]) -> str:
+def said(row: Mapping[str, object]) -> str:
     """What a reader should know of a row that ended early."""
     option = "--stop_when" if row["why"] in (DECIDED, BROKEN) else "--until_interval"
     of = f"{row['docs']:,} of {row['of']:,}"
@@ -104,7 +104,7 @@ def cell_mark(run: RecordedRun, name: str, key: MetricKey) -> tuple[str, str]:
     return "", row.stopped if row else ""
 
 
-def _still_wide(each: Mapping[str, Any], goal: Any) -> str:
+def _still_wide(each: Mapping[str, object], goal: object) -> str:
     """What a reader should know of a number whose interval did not become as narrow as was asked for."""
     if each["half"] is None:
         return f"{each['row']}: all documents were asked, too few for the interval of --until_interval {goal}"

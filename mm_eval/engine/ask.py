@@ -113,7 +113,7 @@ class Asker:
             with model_boundary(self.outcome):
                 needed = requests.found()
             if not needed and self._turns and not self.halted:
-                continue  # the last instance was answered before, and it goes on, or has come to its end
+                continue  # the last instance was answered before, and it continues, or has come to its end
             if not needed:
                 break  # no instance that is left needs the model
             prepare_once(self.model)

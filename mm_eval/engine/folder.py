@@ -169,7 +169,7 @@ class RunFolder:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
         request: the command's settings, from which `mm-eval score` builds the tasks again. machine: of the model's facts, which
-        may differ when the run goes on. constants: of the same, by which a launch without the weights describes the model.
+        may differ when the run is resumed. constants: of the same, by which a launch without the weights describes the model.
         leads: this process is the one of its launch that changes a run.json that exists. part: the spec of a part of this run; a
         run of more tasks, or of more docs, continues one of a part of them. by_files: gives the
         tasks whose pictures are identified by their files; asked for a new run alone: a recorded one goes on with its own rule.
@@ -194,7 +194,7 @@ class RunFolder:
         if names := by_files():
             run[PICTURES] = dict.fromkeys(names, FILES)
         if commit := commit_of_checkout():
-            run["commit"] = commit  # of the launch that began it; a later one may go on with another
+            run["commit"] = commit  # of the launch that began it; a later one may have another
         self._write_run(run)
         return False
 
@@ -418,7 +418,7 @@ NOT_COMPARED = frozenset(
 )
 """Keys of a task that change no request by themselves. How a text is written is not compared, since the prompts of the first docs
 and the request key of each recorded answer are. A target that a prompt or a continuation holds changes a request key, and
-the prompt block of the run's model stands in the spec by itself: another family's block is none of its requests."""
+the prompt block of the run's model is in the spec by itself: another family's block is none of its requests."""
 
 PICTURE_KEYS = (
     "doc_to_visual",

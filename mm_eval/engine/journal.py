@@ -72,7 +72,7 @@ class JournalState:
     tools: calls of `python`, by their keys.
     conversations: the paths of tasks whose docs are conversations. One answer may fill slots of these and of other tasks.
     damaged: lines with a wrong crc or form; what they held is requested again.
-    mixed: the first slot that was given answers to two questions: a file of another run lies in the journal.
+    mixed: the first slot that was given answers to two questions: a file of another run is in the journal.
     reading: how their texts are read when they are scored.
     usage: tokens of all answers, including replaced ones: they were paid for. judge_usage: those of each judge, by its name.
     """
@@ -98,7 +98,7 @@ class JournalState:
     def lookup(self, slot: Slot) -> Answer | None:
         """The answer or the failure in a slot, as scorers and judges read it; its text knows how it ended.
 
-        In the slot of a conversation's first turn: of the whole conversation, None as long as it goes on.
+        In the slot of a conversation's first turn: of the whole conversation, None until it ends.
         """
         answer = self.result(slot)
         if answer is None or not isinstance(answer.output, str):
@@ -119,7 +119,7 @@ class JournalState:
         return answer
 
     def _whole(self, first: Slot) -> Answer | None:
-        """The result of a conversation with its turns: its last answer, or the failure that broke it. None if it goes on."""
+        """The result of a conversation with its turns: its last answer, or the failure that broke it. None before its end."""
         end, turns = self._end(first), list[Answer]()
         while end is None or len(turns) < end.turns:
             found = self.slots.get(first._replace(turn=len(turns)))
@@ -259,7 +259,7 @@ def read_journal(folder: Path, conversations: Container[str] = ()) -> JournalSta
     """
     _refuse_packed(folder)
     state = JournalState(conversations=conversations)
-    later: list[dict[str, object]] = []  # a slots record may stand in another file than its answer
+    later: list[dict[str, object]] = []  # a slots record may be in another file than its answer
     for path in journal_files(folder):
         try:
             for _, line in lines_of(folder, path):
@@ -522,7 +522,7 @@ class Journal:
     def _save_deleted(self) -> None:
         """Writes all that a deleted file holds into a new one: in the journal, or beside a run folder that was deleted, too.
 
-        The file can be read as long as it is open. StoreError where the run folder is gone: it has no run.json to go on with.
+        The file can be read as long as it is open. StoreError where the run folder is gone: it has no run.json to resume with.
         """
         folder = self.path.parent.parent
         has_run = (folder / "run.json").is_file()

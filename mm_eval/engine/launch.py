@@ -183,7 +183,7 @@ _launches = count(1)
 """A number for each launch of this process (`mm-eval prompts` has several), equal on all ranks."""
 _rounds = count(1)
 _round: Round | None = None
-"""The evaluation of a model in memory that goes on in this process."""
+"""The evaluation of a model in memory that is under way in this process."""
 
 
 @dataclass
@@ -303,7 +303,7 @@ class Round:
         self.store.set(self._key(self.own.rank), failure)
 
     def failure_of(self, rank: int) -> str:
-        """The error that a rank has ended with; empty for one that goes on or has ended well."""
+        """The error that a rank has ended with; empty for one that is running or has ended well."""
         return str(self.store.get(self._key(rank)).decode()) if self.store.check([self._key(rank)]) else ""
 
     def __enter__(self) -> Round:

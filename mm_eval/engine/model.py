@@ -114,7 +114,7 @@ class ModelFacts:
     elsewhere: its weights are on other machines, so that a recorded run describes it without them.
     free: its tokens cost nothing. price: what they cost otherwise; None where that is unknown.
     constants: the part of `describe` and `identity` that only the machine of the weights knows: digests, dtype, versions.
-    findings: what a run found out about its endpoint that decides how it goes on, as JSON values: fields that are not taken.
+    findings: what a run found out about its endpoint that decides how it continues, as JSON values: fields that are not taken.
     ran_on: entries for `run` in results.json that say where it ran.
     identified: its request keys tell it from every other model. False for one that is known by an address and a name alone: the
         next checkpoint has the same ones, so its answers are not shared with other runs.
@@ -151,7 +151,7 @@ class ModelFacts:
 
     @property
     def machine(self) -> JsonObject:
-        """For readers of the page, as far as known. No part of a key or a spec: the same run may go on elsewhere."""
+        """For readers of the page, as far as known. No part of a key or a spec: the same run may continue elsewhere."""
         threads = {"threads": self.threads} if self.threads else {}
         return {"device": self.device, "parameters": self.parameters, **threads} if self.device else {}
 

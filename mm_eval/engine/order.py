@@ -37,7 +37,7 @@ Item: TypeAlias = list[Question] | BaseException | None
 class _Ahead:
     """What the thread and its reader share. It does not refer to the reader, so that a reader without further use is closed.
 
-    hungry: the reader has nothing to ask, so that each doc is handed over. wake: called when the reader may go on.
+    hungry: the reader has nothing to ask, so that each doc is handed over. wake: called when the reader may continue.
     """
 
     def __init__(self, window: int) -> None:

@@ -166,7 +166,7 @@ class AnswersByKey(Mapping[str, Answer]):
         return row
 
     def _place(self, digest: bytes) -> int:
-        """Where a key's row stands in the table, or would stand."""
+        """Where a key's row is in the table, or would be."""
         table, keys, most = self._table, self._rows.keys, len(self._table) - 1
         place = hash(digest) & most  # Python's own hash: a stranger's journal can't choose keys of one place
         while row := table[place]:

@@ -1,6 +1,6 @@
 """Who chooses how many threads a model computes with on a CPU: the command does, by timing the work; Python code does itself.
 
-Sums of floats depend on the number, so it stands in run.json beside the spec, and a run that goes on begins with it.
+Sums of floats depend on the number, so it is in run.json beside the spec, and a resumed run begins with it.
 """
 
 from __future__ import annotations

@@ -4,7 +4,7 @@
      "pictures":[["a.png",sha256]],"given":[["image_01.png",sha256]],"ending":"ok","seconds":0.1,"after":"","most":[20000,4,2048],
      "sandbox":"...","t":...}
 
-It is synced before the model is told the result. A run that goes on shows what stands here. The pictures lie in
+It is synced before the model is told the result. A resumed run shows what is recorded here. The pictures are in
 `tool_files/DIGEST.png`, as do those that the code could read: they are part of the record, and never removed.
 """
 

@@ -59,7 +59,7 @@ class Theirs:
         return [*scorers, Reading(rows=TheirRows(self._folder, file))] if file.is_file() else scorers
 
     def add_to(self, results: Results, model_name: str | None) -> None:
-        """Compares the two readings of each document, as they stand in samples/. model_name: of the imported run."""
+        """Compares the two readings of each document, as samples/ has them. model_name: of the imported run."""
         known = {name: about for name, about in self._about["tasks"].items() if isinstance(about, dict)}
         pairs = {
             name: list(compared(self._folder, name, about.get("numbers") or {}, results))

@@ -52,7 +52,7 @@ class Answered:
     """One answer to a doc.
 
     rules: what each filter pipeline said of it. ended: how it ended (`mm_eval.values.types.Ended`). asked: the question's text.
-    reasoning: what was cut from it, or stands beside it. gold: the right answers, as far as they are text.
+    reasoning: what was cut from it, or is given beside it. gold: the right answers, as far as they are text.
     """
 
     text: str

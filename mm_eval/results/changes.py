@@ -29,7 +29,7 @@ class Change:
     flips: of right/wrong metrics, else None.
     better: whether higher is better; None for a number without a direction.
     headline: whether the number is not a part of another one of its task. main: whether its row is compared by it
-        (`metadata.metric`), and the row stands in no group. copy_of: an earlier number of which it is another form.
+        (`metadata.metric`), and the row is in no group. copy_of: an earlier number of which it is another form.
     category: (level, category) of a number over the docs of one category.
     """
 

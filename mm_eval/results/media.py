@@ -38,7 +38,7 @@ class Media:
     """The thumbnails of a run folder, read and added inside a with-block; at its end the added ones are in place.
 
     Unreadable lines of the pack are ignored. After an error in the block the pack is unchanged. After `hold`, the next one of
-    this process for this folder goes on with what was added.
+    this process for this folder keeps what was added.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -19,7 +19,7 @@ COLUMNS = (
     Column("verdict", "text"),
 )
 LONGEST = 64
-"""Characters of a reason in the table; longer ones stand in full below it."""
+"""Characters of a reason in the table; longer ones are in full below it."""
 
 
 def lines(results: Results) -> Iterator[str]:

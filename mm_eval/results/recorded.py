@@ -411,7 +411,7 @@ class RecordedRun:
         return found
 
     def config(self, task: str) -> TaskConfig | None:
-        """A task's file as it is installed, or lies in `include_path`; None where there is none. Its code is not imported."""
+        """A task's file as it is installed, or in `include_path`; None where there is none. Its code is not imported."""
         if task not in self.configs:
             self.configs[task] = installed_config(self.spec["tasks"].get(task, {}).get("path", task), self.include_path)
         return self.configs[task]

@@ -113,9 +113,9 @@ def table(results: Results, order: Sequence[tuple[str, int]], every: bool = True
 
 
 def main_numbers(results: Results, name: str) -> list[Number]:
-    """The numbers of a row that stand in a short table: those of `metadata.metric`; all where the task states none.
+    """The numbers of a row that a short table shows: those of `metadata.metric`; all where the task states none.
 
-    What `--repeats N` adds to them, avg@N and pass@N, stands there, too.
+    What `--repeats N` adds to them, avg@N and pass@N, is shown, too.
     """
     numbers, main = results.rows[name].numbers, results.main_numbers(name)
     added = of_repeats([each.key for each in numbers], [each.key for each in main])
@@ -147,7 +147,7 @@ def _each_once(numbers: Sequence[Number]) -> list[Number]:
 
 
 def _instead_of_numbers(results: Results, name: str) -> str:
-    """What stands in a row without numbers: the file that a benchmark's server scores."""
+    """The text of a row without numbers: the file that a benchmark's server scores."""
     written = results.submissions.get(name)
     return f"submission: {written['file']}" if written else ""
 

@@ -1,6 +1,6 @@
 """What a row of samples/<task>.jsonl says: what was answered and what is right, and whether the doc is right.
 
-How many tokens an answer has stands in the journal alone (`spent_on_docs`).
+Only the journal has the number of an answer's tokens (`spent_on_docs`).
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def picked(row: SampleRow) -> tuple[str, str] | None:
 
 
 def count_options(choices: Sequence[object]) -> int:
-    """How many options a doc has; they stand in the row once a repeat, and once more where each is scored on its own.
+    """How many options a doc has; the row has them once a repeat, and once more where each is scored on its own.
 
     All are one text where each option has a question of its own.
     """

@@ -141,9 +141,7 @@ def write_thumbnails_of_turns(media: Media, task: Task, style: PromptStyle, rows
         turns = [turn for turns in row.get("turns") or () for turn in turns[1:]]
         missing = {digest for turn in turns for digest in _digests_in(turn) if digest not in media}
         for digest in sorted(missing):
-            with suppress(
-                MMEvalError
-            ):  # what code has returned lies in the folder, and no other picture of a turn does
+            with suppress(MMEvalError):  # what code has returned is in the folder, and no other picture of a turn does
                 media.add(digest, thumbnail_of(media.tool_files.read(digest)))
                 made += 1
                 missing.discard(digest)

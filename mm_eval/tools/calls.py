@@ -7,7 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from mm_eval.config.tools import PYTHON
 from mm_eval.tools.formats import fenced
@@ -17,7 +16,7 @@ from mm_eval.values.reasoning.recorded import as_text, parts_of
 from mm_eval.values.reasoning.split import Parts
 from mm_eval.values.types import Answer
 
-Schemas = Mapping[str, Mapping[str, Any]]
+Schemas = Mapping[str, Mapping[str, object]]
 
 _FINAL = re.compile(r"<answer>\s*[^\s<]|\\boxed\s*\{\s*[^\s}]")
 """The frames of an answer that a model intends as its last one."""
@@ -132,7 +131,7 @@ class Counts:
         """Whether a tool returned something."""
         return self.calls > self.failed
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         """For a row of samples."""
         names = ("turns", "calls", "failed", "malformed", "repeated", "pictures", "looked", "unanswered")
         code = {"code": vars(self.code)} if self.code is not None else {}

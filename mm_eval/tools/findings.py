@@ -53,7 +53,7 @@ class ToolFindings:
         self._with_code = 0
         self._code: Counter[str] = Counter()
 
-    def add(self, row: Mapping[str, Any]) -> None:
+    def add(self, row: Mapping[str, object]) -> None:
         """Counts a row of samples/<task>.jsonl."""
         if not isinstance(found := row.get(NAME), Mapping):
             return

@@ -16,21 +16,21 @@ LEAST_AREA = 256 * 32 * 32
 """Pixels that a part has after zooming in: 256 patches of 32 by 32, as the cookbook of Qwen3-VL asks for."""
 
 
-def _of_picture(**others: Mapping[str, Any]) -> dict[str, Any]:
+def _of_picture(**others: Mapping[str, object]) -> dict[str, object]:
     about = (
         "Which picture, from 0: first those of the question, then those that tools have returned. 0 if it is left out."
     )
     return {**others, "img_idx": {"type": "integer", "description": about}}
 
 
-def _of_box(unit: str) -> dict[str, Any]:
+def _of_box(unit: str) -> dict[str, object]:
     about = f"The part of the picture as [x1, y1, x2, y2]: its upper left and its lower right corner, {UNITS[unit]}."
     box = {"type": "array", "items": {"type": "number"}, "minItems": 4, "maxItems": 4, "description": about}
     label = {"type": "string", "description": "What is in this part."}
     return {"type": "object", "properties": _of_picture(bbox_2d=box, label=label), "required": ["bbox_2d"]}
 
 
-def _of_angle(unit: str) -> dict[str, Any]:
+def _of_angle(unit: str) -> dict[str, object]:
     angle = {"type": "number", "description": "The angle in degrees, clockwise, from -360 to 360."}
     return {"type": "object", "properties": _of_picture(angle=angle), "required": ["angle"]}
 
@@ -55,13 +55,13 @@ def _part(arguments: Mapping[str, Any], given: Given) -> tuple[int, Box, Image]:
     return number, box, picture.crop(box)
 
 
-def crop(arguments: Mapping[str, Any], given: Given) -> Result:
+def crop(arguments: Mapping[str, object], given: Given) -> Result:
     """The part of a picture in its own pixels."""
     number, _, part = _part(arguments, given)
     return _shown(part, given, f"this part of picture {number}")
 
 
-def zoom(arguments: Mapping[str, Any], given: Given) -> Result:
+def zoom(arguments: Mapping[str, object], given: Given) -> Result:
     """The part of a picture, enlarged to `LEAST_AREA` where it is smaller."""
     number, _, part = _part(arguments, given)
     if (area := part.width * part.height) < LEAST_AREA:

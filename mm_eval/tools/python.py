@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.config.tools import PYTHON
 from mm_eval.data.media import picture_digest
@@ -42,12 +42,12 @@ Png = Callable[[int], bytes]
 LIBRARIES = "numpy, scipy, sympy, PIL, cv2, skimage, matplotlib, pandas and networkx"
 
 
-def _parameters(unit: str) -> dict[str, Any]:
+def _parameters(unit: str) -> dict[str, object]:
     code = {"type": "string", "description": "The code to run."}
     return {"type": "object", "properties": {"code": code}, "required": ["code"]}
 
 
-def _use(arguments: Mapping[str, Any], given: Given) -> Result:
+def _use(arguments: Mapping[str, object], given: Given) -> Result:
     raise SandboxError("code of a model is run by a run alone.")
 
 

@@ -50,7 +50,7 @@ class Given:
     pictures: Sequence[Image]
     unit: str = "pixels"
     shown_as: Callable[[int, int], tuple[int, int]] | None = None
-    doc: Mapping[str, Any] = field(default_factory=dict)
+    doc: Mapping[str, object] = field(default_factory=dict)
     limits: Limits = Limits()
 
 
@@ -75,8 +75,8 @@ class Tool:
     key: str
     name: str
     about: str
-    parameters: Callable[[str], Mapping[str, Any]]
-    use: Callable[[Mapping[str, Any], Given], Result]
+    parameters: Callable[[str], Mapping[str, object]]
+    use: Callable[[Mapping[str, object], Given], Result]
     sees_doc: bool = False
 
     def schema(self, unit: str) -> dict[str, Any]:
@@ -121,7 +121,7 @@ def shortened(text: str, most: int) -> str:
 MOST_NUMBER = 1e15
 """The largest number of a call, in absolute value: beyond it a float is no longer exact, and int may not fit into one."""
 
-KINDS: dict[str, Callable[[Any], bool]] = {
+KINDS: dict[str, Callable[[object], bool]] = {
     "string": lambda value: isinstance(value, str),
     "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
     "integer": lambda value: _is_whole(value),
@@ -132,7 +132,7 @@ KINDS: dict[str, Callable[[Any], bool]] = {
 """The types of JSON schema. A number such as 2.0 is whole."""
 
 
-def _is_whole(value: Any) -> bool:
+def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) or isinstance(value, float) and value.is_integer()
 
 
@@ -169,7 +169,7 @@ def check_value(name: str, value: Any, rule: Mapping[str, Any]) -> None:
             check_value(f"{name}[{place}]", item, rule.get("items", {}))
 
 
-def brief(value: Any) -> str:
+def brief(value: object) -> str:
     """A value of the model's for a sentence, of bounded length."""
     try:
         text = repr(value)

@@ -1,7 +1,7 @@
 """Runs a tracker's library in a process of its own.
 
 These libraries hold the state of one run in their module, print, and leave threads and exit handlers behind. In a process of its
-own a training run that is logged by the same library goes on unharmed, and a server that does not answer costs a note.
+own a training run that is logged by the same library is not disturbed, and a server that does not answer costs a note.
 """
 
 from __future__ import annotations

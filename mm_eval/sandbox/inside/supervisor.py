@@ -459,7 +459,7 @@ def _of_code(code: int | None) -> str:
 
 
 def _line(requests: io.RawIOBase) -> bytes:
-    """The next request; empty at the end of the input. One is sent at a time, so nothing stands behind its newline."""
+    """The next request; empty at the end of the input. One is sent at a time, so nothing follows its newline."""
     parts = []
     while part := requests.read(1 << 20):
         parts.append(part)

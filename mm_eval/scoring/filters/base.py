@@ -54,7 +54,7 @@ class Filter(Protocol[Found]):
     that found one. `marks_missing = True` marks one that finds answers that are missing (`UNANSWERED`).
     """
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Found]]:
+    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Found]]:
         """The answers after this step: the same docs in the same order, with as many repeats or fewer."""
         ...
 
@@ -99,7 +99,7 @@ class ExtractedFloat(float):
     rule: str = WHOLE_ANSWER
 
 
-class ExtractedList(list[Any]):
+class ExtractedList(list[object]):
     """A list of parts with the rule that found it."""
 
     rule: str = WHOLE_ANSWER
@@ -124,7 +124,7 @@ def like(value: object, source: object) -> object:
     return value if rule is None else found_by(value, rule)
 
 
-def is_unread(value: Any) -> bool:
+def is_unread(value: object) -> bool:
     """Whether an earlier step found no answer."""
     return value is None or getattr(value, "rule", None) == UNPARSED or is_unanswered(value)
 
@@ -182,7 +182,7 @@ class FilterEnsemble:
             else:
                 first.filtered_resps[self.name] = outcome
 
-    def chain(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[list[Any]]:
+    def chain(self, resps: Sequence[Sequence[object]], docs: Sequence[Doc]) -> list[list[object]]:
         """The answers after all filters, one list per doc. Exceptions of filters are not caught."""
         current: Iterable[Sequence[object]] = [list(answers) for answers in resps]
         for step in self.filters:
@@ -213,7 +213,7 @@ class FilterEnsemble:
         default = self.default_rule
         return tuple(rule_of(answer, default) for answer in answers) or (UNPARSED,)
 
-    def _isolated(self, resps: list[list[Any]], docs: list[Doc]) -> list[list[Any] | Exception]:
+    def _isolated(self, resps: list[list[object]], docs: list[Doc]) -> list[list[object] | Exception]:
         """The chain's result for each doc, or the exception that it raised for that doc alone."""
         try:
             return list(self.chain(resps, docs))
@@ -231,7 +231,7 @@ class FilterEnsemble:
                 outcomes[i] = answer
         return outcomes
 
-    def _raised_by(self, resps: list[Any], doc: Doc) -> Exception | None:
+    def _raised_by(self, resps: list[object], doc: Doc) -> Exception | None:
         try:
             self.chain([resps], [doc])
         except Exception as error:
@@ -239,7 +239,7 @@ class FilterEnsemble:
         return None
 
 
-def _kind_of(step: FilterFactory | Filter) -> Any:
+def _kind_of(step: FilterFactory | Filter) -> object:
     """The class of a step, or the filter that it is."""
     return step.func if isinstance(step, partial) else step
 
@@ -311,7 +311,7 @@ def _filter_error(name: str, instance: Instance, error: Exception) -> MMEvalErro
 class CustomFilter(Filter):
     """Applies a function `filter_fn(resps, docs)` to the answers of all docs."""
 
-    def __init__(self, filter_fn: Callable[..., Iterable[Sequence[Any]]], **kwargs: Any) -> None:
+    def __init__(self, filter_fn: Callable[..., Iterable[Sequence[object]]], **kwargs: object) -> None:
         if not callable(filter_fn):
             raise InvalidValue(
                 f"custom: filter_fn must be a function, not {filter_fn!r}.", hint="Write !function utils.f."

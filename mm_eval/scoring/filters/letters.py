@@ -115,7 +115,7 @@ class McqLetterFilter(Filter):
         choices: str | Sequence[str] | None = None,
         letters: str = DEFAULT_LETTERS,
         lenient: bool = True,
-        fallback: Any = None,
+        fallback: object = None,
     ) -> None:
         if not isinstance(letters, str) or not letters or any(c not in string.ascii_uppercase for c in letters):
             raise InvalidValue(f"mcq_letter: letters must be capital letters such as 'ABCD', not {letters!r}.")

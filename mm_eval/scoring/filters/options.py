@@ -67,7 +67,7 @@ def options_of(doc: Doc, choices: str | Sequence[str], where: str) -> dict[str, 
 
 
 def question_with_options(
-    question: str, options: Sequence[object] | Mapping[str, object], block: Mapping[str, str], hint: Any = None
+    question: str, options: Sequence[object] | Mapping[str, object], block: Mapping[str, str], hint: object = None
 ) -> str:
     """The prompt of a question: hint, question, lettered options and instruction, a line each.
 
@@ -87,7 +87,7 @@ def question_with_options(
     return text + (chinese if _CHINESE.search(text) else end)
 
 
-def as_list(values: Any, where: str) -> list[Any]:
+def as_list(values: object, where: str) -> list[object]:
     """The option texts of one field, which may contain the list as text (as in MMMU). Raises DataError for any other value.
 
     where: the filter or task, for the error.

@@ -12,7 +12,6 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
 
 from mm_eval.scoring.filters.base import found_by
 from mm_eval.scoring.filters.extraction import unread
@@ -118,7 +117,7 @@ _LISTED = re.compile(
 )
 
 
-def decide(answer: Any, levels: Sequence[Level], fallback: Any, prefix: str) -> Any:
+def decide(answer: object, levels: Sequence[Level], fallback: object, prefix: str) -> object:
     """The candidate of the first level that finds any, marked "prefix:level"; the fallback if it finds two, or no level any."""
     for name, candidates in levels:
         distinct = set(candidates())

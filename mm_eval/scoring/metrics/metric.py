@@ -28,7 +28,7 @@ from mm_eval.values.errors import ConfigError, InvalidValue, ScoringError
 from mm_eval.values.registry import Registry
 from mm_eval.values.types import JsonObject, Options
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+_F = TypeVar("_F", bound=Callable[..., object])
 Score = TypeVar("Score", covariant=True)
 RepeatScore = TypeVar("RepeatScore", contravariant=True)
 Reduced = TypeVar("Reduced", covariant=True)
@@ -38,13 +38,15 @@ DocValue = TypeVar("DocValue", contravariant=True)
 class MetricFn(Protocol[Score]):
     """Scores one doc: one value, a list with one value per repeat, or {name: such a value} for several metrics at once."""
 
-    def __call__(self, references: Any, predictions: Any, **kwargs: Any) -> Score | list[Score] | JsonObject: ...
+    def __call__(
+        self, references: object, predictions: object, **kwargs: object
+    ) -> Score | list[Score] | JsonObject: ...
 
 
 class ReductionFn(Protocol[RepeatScore, Reduced]):
     """Turns the scores of a doc's repeats into one value, or into {name: value} for result keys "name(metric)"."""
 
-    def __call__(self, references: Any, predictions: Sequence[RepeatScore]) -> Reduced | dict[str, Reduced]: ...
+    def __call__(self, references: object, predictions: Sequence[RepeatScore]) -> Reduced | dict[str, Reduced]: ...
 
 
 class AggregationFn(Protocol[DocValue]):
@@ -53,7 +55,7 @@ class AggregationFn(Protocol[DocValue]):
     def __call__(self, values: Sequence[DocValue]) -> float: ...
 
 
-METRICS: Registry[Any] = Registry(
+METRICS: Registry[object] = Registry(
     "metric",
     package=("mm_eval.scoring.metrics", "mm_eval.tasks.rules"),
     decorator="metric",
@@ -62,7 +64,7 @@ METRICS: Registry[Any] = Registry(
 AGGREGATIONS: Registry[Callable[..., float]] = Registry(
     "aggregation", package=("mm_eval.scoring.metrics", "mm_eval.tasks.rules"), decorator="aggregation"
 )
-REDUCTIONS: Registry[Callable[..., Any]] = Registry(
+REDUCTIONS: Registry[Callable[..., object]] = Registry(
     "reduction", package=("mm_eval.scoring.metrics", "mm_eval.tasks.rules"), decorator="reduction"
 )
 
@@ -90,7 +92,7 @@ _OWN_METRIC = "registered_metric"
 
 
 @REDUCTIONS.register("take_first")
-def take_first(references: Any, predictions: Sequence[Any]) -> Any:
+def take_first(references: object, predictions: Sequence[object]) -> object:
     """Takes the first repeat's score."""
     return predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions or None
 
@@ -112,7 +114,7 @@ def range_of(cfg: Options) -> tuple[float, float] | None:
     return None if stated is None else (float(stated[0]), float(stated[1]))
 
 
-def at_least_one(value: Any) -> Any:
+def at_least_one(value: object) -> object:
     """The value of a missing answer where lower is better and no `worst` is stated: that of an empty answer, and at least 1.
 
     1 is the worst of a share and of a normalized distance. A value that is not a number is kept.
@@ -137,12 +139,12 @@ class Metric:
     """
 
     name: str
-    fn: Callable[..., Any]
+    fn: Callable[..., object]
     kwargs: Options = field(default_factory=dict)
     aggregation: Callable[..., float] | None = None
     higher_is_better: bool | None = True
     output_type: set[str] = field(default_factory=lambda: {"multiple_choice"})
-    reduction: Callable[..., Any] | None = take_first
+    reduction: Callable[..., object] | None = take_first
     worst: float | None = None
     range: tuple[float, float] | None = None
     unused: tuple[str, ...] = ()
@@ -199,7 +201,7 @@ class Metric:
             unused=unused,
         )
 
-    def compute(self, *args: Any, **kwargs: Any) -> Any:
+    def compute(self, *args: object, **kwargs: object) -> object:
         """The score of one doc. Of the keyword arguments, those that the function takes are passed on.
 
         args: references, predictions. A function that has these names gets them by name, in whatever order it has them.
@@ -210,7 +212,7 @@ class Metric:
             return self.fn(references=references, predictions=predictions, **given)
         return self.fn(*args, **given)
 
-    def aggregate(self, values: Sequence[Any]) -> float:
+    def aggregate(self, values: Sequence[object]) -> float:
         """The number for the values of all docs."""
         if self.aggregation is None:
             raise InvalidValue(f"Metric {self.name!r} has no aggregation.", hint="Name one in metric_list.")
@@ -300,7 +302,7 @@ def aggregation_named(name: str | Callable[..., float]) -> Callable[..., float]:
     return AGGREGATIONS.get(name)
 
 
-def reduction_named(name: str | Callable[..., Any]) -> Callable[..., Any]:
+def reduction_named(name: str | Callable[..., object]) -> Callable[..., object]:
     """The reduction of a name; "pass@5" is pass@k with k = 5. A function is returned as it is."""
     if not isinstance(name, str):
         if not callable(name):
@@ -329,7 +331,7 @@ def is_declared(metric: Metric) -> bool:
     return metric.fn is _made_by_the_scorer
 
 
-def _made_by_the_scorer(references: Any, predictions: Any, **kwargs: Any) -> Any:
+def _made_by_the_scorer(references: object, predictions: object, **kwargs: object) -> object:
     raise ScoringError(
         "this metric's scores are those of its scorer, which gives none; no metric of its name is registered."
     )
@@ -353,7 +355,7 @@ def check_spelling(name: str, entry: Options) -> None:
 _ARGUMENTS = ("references", "predictions")
 
 
-class _Pair(CorpusMetric[Any, tuple[Any, Any]]):
+class _Pair(CorpusMetric[object, tuple[object, object]]):
     """(target, answer) of each doc, for an aggregation of the task's own."""
 
     def __call__(self, references: Any, predictions: Any) -> tuple[Any, Any]:
@@ -385,7 +387,7 @@ def _unused(base: Metric, kwargs: Options, output_type: str | None) -> tuple[str
     return tuple(key for key in kwargs if key in keys and key not in known)
 
 
-def _base_metric(given: Any, output_type: str | None) -> Metric:
+def _base_metric(given: object, output_type: str | None) -> Metric:
     """The metric that `metric` names, or of the function or corpus metric that it is, before the entry's arguments."""
     kinds = {output_type or "generate_until"}
     if isinstance(given, Metric):
@@ -441,7 +443,7 @@ def _aggregation(given: Any, base: Metric) -> Callable[..., float]:
     return aggregation_named(given)
 
 
-def reduction_of(entry: Options) -> Callable[..., Any]:
+def reduction_of(entry: Options) -> Callable[..., object]:
     """The reduction that an entry of `metric_list` states, with its arguments among the other keys; take_first for none."""
     given = entry.get("reduction")
     function = take_first if given is None else reduction_named(given)

@@ -12,15 +12,15 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from mm_eval.scoring.metrics.traits import SumStatistics
 
 if TYPE_CHECKING:
     from mm_eval.values.types import Floats
 
-Statistic = Callable[[Sequence[Any]], float]
-Key = Callable[[Any], Hashable]
+Statistic = Callable[[Sequence[object]], float]
+Key = Callable[[object], Hashable]
 Without = Callable[[Collection[int]], float]
 Members = Sequence[Sequence[int]]
 
@@ -105,7 +105,7 @@ def jackknife(
 
 def half_samples(
     f: Statistic,
-    values: Sequence[Any],
+    values: Sequence[object],
     members: Members,
     stratum: Key | None = None,
     *,
@@ -122,7 +122,7 @@ def half_samples(
     return HalfSamples(StandardError(statistics.stdev(found)), statistics.fmean(found))
 
 
-def draws_of(f: Statistic, values: Sequence[Any], members: Members, iters: int, seed: int) -> Floats:
+def draws_of(f: Statistic, values: Sequence[object], members: Members, iters: int, seed: int) -> Floats:
     """The values of f over `iters` bootstrap draws of clusters, shape (iters,): one call per draw."""
     import numpy as np
 
@@ -185,7 +185,7 @@ def _counts(clusters: int, iters: int, seed: int, width: int) -> Iterator[Floats
         yield np.bincount(drawn.ravel(), minlength=draws * clusters).reshape(draws, clusters).astype(float)
 
 
-def _strata(values: Sequence[Any], members: Members, stratum: Key | None) -> dict[Hashable, list[int]]:
+def _strata(values: Sequence[object], members: Members, stratum: Key | None) -> dict[Hashable, list[int]]:
     """The clusters of each stratum. A cluster with docs in several strata belongs to the stratum of that combination."""
     strata: dict[Hashable, list[int]] = {}
     for cluster, positions in enumerate(members):
@@ -235,7 +235,7 @@ def _distinct(replicates: Sequence[float]) -> int:
 
 
 def _half(
-    values: Sequence[Any], members: Members, strata: Sequence[Sequence[int]], generator: random.Random
+    values: Sequence[object], members: Members, strata: Sequence[Sequence[int]], generator: random.Random
 ) -> list[object]:
     """The values of half of each stratum's clusters, in their order.
 

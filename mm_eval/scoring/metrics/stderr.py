@@ -136,7 +136,7 @@ def stderr_for_metric(
 
 def standard_error(
     aggregation: Statistic,
-    values: Sequence[Any],
+    values: Sequence[object],
     clusters: Sequence[Hashable] | None = None,
     *,
     bootstrap_iters: int = 100_000,
@@ -268,7 +268,7 @@ def _variance(squares: Sequence[tuple[float, int]]) -> float:
 def _without_draws(
     aggregation: Statistic,
     traits: Traits,
-    values: Sequence[Any],
+    values: Sequence[object],
     members: Members,
     seed: int,
     most_calls: int | None,
@@ -406,7 +406,7 @@ def unseen(clusters: int) -> float:
     return float(1 - TAIL ** (1 / clusters))
 
 
-def ends_of(aggregation: Callable[[Sequence[Any]], float], values: Sequence[object]) -> Interval | None:
+def ends_of(aggregation: Callable[[Sequence[object]], float], values: Sequence[object]) -> Interval | None:
     """The least and the greatest value of a number: with all docs right and with all wrong.
 
     None if the aggregation can't be evaluated for that, or does not depend on it.
@@ -444,7 +444,7 @@ def marked(value: Any, mark: float) -> object:
 
 
 def independent_clusters(
-    aggregation: Callable[[Sequence[Any]], float], values: Sequence[Any], clusters: Sequence[Hashable] | None
+    aggregation: Callable[[Sequence[object]], float], values: Sequence[object], clusters: Sequence[Hashable] | None
 ) -> int:
     """The number of clusters behind a number; with strata, the clusters of the smallest one times the number of strata.
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from mm_eval.tools.formats.call import Call
 from mm_eval.tools.formats.table import FORMATS, Format
 from mm_eval.values.types import Context, Message
 
 
-def tools_as_text(context: Context, tools: Sequence[Mapping[str, Any]], form: str) -> Context:
+def tools_as_text(context: Context, tools: Sequence[Mapping[str, object]], form: str) -> Context:
     """The context with the tools at the end of its system turn, calls in the text of answers, and results in turns of the user.
 
     form: the name of the format.
@@ -56,11 +55,11 @@ def plain(messages: Sequence[Message], form: Format) -> list[Message]:
     return found
 
 
-def as_part(text: str) -> list[dict[str, Any]]:
+def as_part(text: str) -> list[dict[str, object]]:
     """A text as the parts of a message."""
     return [{"type": "text", "text": text}]
 
 
-def _parts(message: Message) -> list[dict[str, Any]]:
+def _parts(message: Message) -> list[dict[str, object]]:
     content = message["content"]
     return as_part(content) if isinstance(content, str) else list(content)

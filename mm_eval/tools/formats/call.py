@@ -84,7 +84,7 @@ def json_at(text: str, place: int) -> tuple[Any, int]:
     return value, end
 
 
-def depth_of(value: Any) -> int:
+def depth_of(value: object) -> int:
     """How deeply a JSON value is nested, up to a little more than `MOST_DEPTH`."""
     level, depth = [value], 0
     while level and depth <= MOST_DEPTH:
@@ -109,7 +109,7 @@ def call_of_json(value: Any, ident: str = "") -> Call:
     return Call(name.strip(), arguments_of(stated, name), ident)
 
 
-def arguments_of(stated: Any, name: str) -> dict[str, Any]:
+def arguments_of(stated: object, name: str) -> dict[str, Any]:
     """The arguments of a call: an object, or a text that spells one. Errors: Unreadable."""
     if isinstance(stated, str):
         text = stated.strip()
@@ -128,11 +128,11 @@ def arguments_of(stated: Any, name: str) -> dict[str, Any]:
     return stated
 
 
-def as_json(value: Any) -> str:
+def as_json(value: object) -> str:
     """JSON as chat templates write it."""
     return json.dumps(value, ensure_ascii=False)
 
 
-def hermes_text(name: str, arguments: Mapping[str, Any]) -> str:
+def hermes_text(name: str, arguments: Mapping[str, object]) -> str:
     """A call in the Hermes format, in which calls that a server gives apart are recorded."""
     return f"<tool_call>\n{as_json({'name': name, 'arguments': dict(arguments)})}\n</tool_call>"

@@ -9,12 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mm_eval.config.tools import PYTHON
 from mm_eval.tools.formats.call import Call, Unreadable
 
-Part = dict[str, Any]
+Part = dict[str, object]
 OPENING, CLOSING = "(?i:<code>)", "</code>"
 """The marks around the fence; the first as a regular expression."""
 _OPENING = re.compile(OPENING)
@@ -24,7 +23,7 @@ _END = re.compile(re.escape(CLOSING), re.IGNORECASE)
 _MARKS = re.compile(r"<(?=/?(?:code|sandbox_output|interpreter|answer|image_clue_\d+)>)", re.IGNORECASE)
 
 
-def read(text: str, place: int, schemas: Mapping[str, Mapping[str, Any]]) -> tuple[list[Call], int]:
+def read(text: str, place: int, schemas: Mapping[str, Mapping[str, object]]) -> tuple[list[Call], int]:
     """The code after `<code>`. The end of the text stands for `</code>`: it is a stop string, which is cut off.
 
     Errors: Unreadable where there is no code, or where it is cut off.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 from mm_eval.tools.formats import fenced, syntax
 from mm_eval.tools.formats.call import MOST_CALLS, Broken, Found, Reading, Unreadable
@@ -30,7 +29,7 @@ _STRAY = re.compile(
 
 
 def read_calls(
-    text: str, schemas: Mapping[str, Mapping[str, Any]] | None = None, *, with_fences: bool = False
+    text: str, schemas: Mapping[str, Mapping[str, object]] | None = None, *, with_fences: bool = False
 ) -> Reading:
     """The calls in an answer without its reasoning, in their order; those that can't be read among them.
 

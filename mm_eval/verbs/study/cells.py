@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from mm_eval.results.changes import Change
 from mm_eval.results.number_text import EXACT, Unit, p_text
@@ -11,10 +10,10 @@ from mm_eval.results.table import Cell, Drawing
 from mm_eval.values.types import Number
 
 
-def change_json(change: Change) -> dict[str, Any]:
+def change_json(change: Change) -> dict[str, object]:
     """One number's change as JSON values."""
     found = change.difference
-    row: dict[str, Any] = {
+    row: dict[str, object] = {
         "task": change.task,
         "metric": str(change.key),
         "headline": change.headline,
@@ -41,7 +40,7 @@ def change_json(change: Change) -> dict[str, Any]:
     return row
 
 
-def estimate_json(found: Number) -> dict[str, Any]:
+def estimate_json(found: Number) -> dict[str, object]:
     """A number with its interval as JSON values."""
     return {
         "value": found.value,

@@ -9,7 +9,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 from mm_eval.results.changes import Change
 from mm_eval.results.number_text import EXACT_NOTE, IN_PERCENT, SAID_OF_VISIBLE, SMALLEST_VISIBLE, of_scale, p_text
@@ -170,7 +170,7 @@ def write_comparison(
     found = Runs.compared_with(first, compared)
     title = " and ".join(dict.fromkeys(run.model for run in found.runs.values()))
 
-    def about() -> dict[str, Any]:
+    def about() -> dict[str, object]:
         known = _about(path.parent, found, pages or {})
         return {**known, "back": back, **({"pictures": PICTURES} if pages else {})}
 
@@ -202,7 +202,7 @@ def _tools(comparison: Comparison) -> list[str]:
     return list(dict.fromkeys(gain.what for gain in comparison.gains)) if isinstance(comparison.run, VariantRun) else []
 
 
-def _gains_json(comparison: Comparison) -> dict[str, Any]:
+def _gains_json(comparison: Comparison) -> dict[str, object]:
     """The pairs of tasks without and with tools; empty where there are none."""
     if not comparison.gains:
         return {}
@@ -334,7 +334,7 @@ def _page_columns(letter: str, called: Mapping[str, str]) -> list[Column]:
     ]
 
 
-def _about(folder: Path, found: Runs, pages: Mapping[Path, str]) -> dict[str, Any]:
+def _about(folder: Path, found: Runs, pages: Mapping[Path, str]) -> dict[str, object]:
     """The part of the page above the samples. pages: links to the runs' pages, of those that are not in their folders."""
     tools = {letter: listed_names(_tools(comparison), 3) for letter, comparison in found.compared.items()}
     called = found.called

@@ -42,7 +42,7 @@ def _is_list_of(fits: Any) -> Any:
     return lambda value: isinstance(value, list) and len(value) > 1 and all(map(fits, value))
 
 
-def _is_efforts(value: Any) -> bool:
+def _is_efforts(value: object) -> bool:
     return (
         isinstance(value, Mapping)
         and len(value) > 1
@@ -146,7 +146,7 @@ def _name(key: Any) -> str:
     return ("on" if key else "off") if isinstance(key, bool) else str(key)
 
 
-def _nested(keys: tuple[str, ...], value: Any) -> dict[str, Any]:
+def _nested(keys: tuple[str, ...], value: object) -> dict[str, object]:
     return {keys[0]: _nested(keys[1:], value) if len(keys) > 1 else value}
 
 
@@ -155,7 +155,7 @@ def _plain(value: Any) -> Any:
     return {str(key): _plain(each) for key, each in value.items()} if isinstance(value, Mapping) else value
 
 
-def _merged(stated: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, Any]:
+def _merged(stated: Mapping[str, object], changed: Mapping[str, object]) -> dict[str, object]:
     """What the file states for all efforts with what one changes; mappings within mappings keep their other keys."""
     found = dict(stated)
     for key, value in changed.items():
@@ -165,7 +165,7 @@ def _merged(stated: Mapping[str, Any], changed: Mapping[str, Any]) -> dict[str, 
     return found
 
 
-def _words(changed: Mapping[str, Any]) -> list[str]:
+def _words(changed: Mapping[str, object]) -> list[str]:
     """ "reasoning_effort=low": the innermost settings."""
     found: list[str] = []
     for key, value in changed.items():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from mm_eval.prompt.blind import SAID
 from mm_eval.results.number_text import EXACT, EXACT_NOTE, IN_PERCENT, Unit
@@ -89,9 +88,9 @@ def render(study: Efforts, width: int | None = None) -> str:
     return "\n".join(map(in_line, parts))
 
 
-def as_values(study: Efforts) -> dict[str, Any]:
+def as_values(study: Efforts) -> dict[str, object]:
     """What effort.json has beside what every study has, as JSON values."""
-    tasks: dict[str, Any] = {}
+    tasks: dict[str, object] = {}
     for name in study.names:
         chosen, best = study.chosen(name), study.best_point(name)
         enough = {point.effort for point in study.not_worse(name)}

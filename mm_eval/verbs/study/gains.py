@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 from mm_eval.config.schema import WITH_PYTHON, split_python
 from mm_eval.config.tools import PYTHON
@@ -43,7 +42,7 @@ class Use:
         """The tokens with tools over those without; 0 if unknown."""
         return self.tokens[1] / self.tokens[0] if self.tokens[0] else 0.0
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         known = self.tokens if self.times else (None, None)
         dollars = self.dollars or (None, None)
         return {
@@ -80,7 +79,7 @@ class Gain:
         up = self.change.difference.value > 0
         return up == self.change.better if self.change.told_apart else None
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, object]:
         found = self.change
         return {
             "task": self.task,
@@ -187,7 +186,7 @@ def _dollars(price: Price, attempts: Sequence[tuple[int, ...]]) -> float:
     return sum(price.dollars(dict(zip(COUNTS, counts, strict=True))) for counts in attempts) / len(attempts)
 
 
-def _right(value: Any) -> bool | None:
+def _right(value: object) -> bool | None:
     """Whether a doc is right by its value, which may stand behind the name of its group; None for one that is neither."""
     return right_or_wrong(value[-1] if isinstance(value, (list, tuple)) and len(value) == 2 else value)
 

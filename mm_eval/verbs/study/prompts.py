@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.results.changes import Change
@@ -138,6 +138,6 @@ def _few(change: Change) -> str:
     return " (few documents: the interval may be too short)" if unsure else ""
 
 
-def block_text(kwargs: Mapping[str, Any]) -> str:
+def block_text(kwargs: Mapping[str, object]) -> str:
     """A block in one line: post_prompt='\\nAnswer:'; empty entries are left out."""
     return ", ".join(f"{key}={value!r}" for key, value in kwargs.items() if value != "") or "(nothing)"

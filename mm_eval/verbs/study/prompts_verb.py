@@ -126,7 +126,7 @@ def asked_with(keys: Sequence[str], rules: Sequence[str]) -> dict[str, tuple[str
     return named
 
 
-def read_prompt_file(path: str) -> dict[str, Any]:
+def read_prompt_file(path: str) -> dict[str, object]:
     """Prompt blocks of the user: {key: block} for every task, or {task: {key: block}}.
 
     Errors: ConfigError with the file and the key of a block that is not a mapping.

@@ -89,7 +89,7 @@ def has_variants(run: RecordedRun) -> bool:
     return isinstance(with_variants(run, run), VariantRun)
 
 
-def _plain_of(config: Mapping[str, Any], name: str) -> str:
+def _plain_of(config: Mapping[str, object], name: str) -> str:
     """The task that a config is a variant of, as it was written, or as its name says (`task@python`); empty for none."""
     plain, is_variant = split_python(name)
     if is_variant:
@@ -100,6 +100,6 @@ def _plain_of(config: Mapping[str, Any], name: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _renamed(mapping: Mapping[str, Any], names: Mapping[str, str], hidden: Collection[str]) -> dict[str, Any]:
+def _renamed(mapping: Mapping[str, object], names: Mapping[str, str], hidden: Collection[str]) -> dict[str, object]:
     """A mapping by task with the variants under their new names. hidden: names of which only the variant stays."""
     return {names.get(name, name): value for name, value in mapping.items() if name in names or name not in hidden}

@@ -17,7 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from mm_eval.cli import GARBAGE_AFTER
 from mm_eval.cli.say import SafeFormatter, guard_streams
@@ -83,7 +83,7 @@ def main() -> None:
     handler.addFilter(lambda record: record.msg != STOPPING)  # the release says it once
     logging.basicConfig(level=given["verbosity"], handlers=[handler])
 
-    def send(*event: Any) -> None:
+    def send(*event: object) -> None:
         try:
             events.write(json.dumps(event) + "\n")
             events.flush()

@@ -170,7 +170,7 @@ def _average_ranks(table: ReleaseTable) -> list[float | None] | None:
     ]
 
 
-def _pair(table: ReleaseTable, comparison: str | None) -> dict[str, Any] | None:
+def _pair(table: ReleaseTable, comparison: str | None) -> dict[str, object] | None:
     """The head of the column with the differences of two models."""
     if table.pair is None:
         return None
@@ -178,7 +178,7 @@ def _pair(table: ReleaseTable, comparison: str | None) -> dict[str, Any] | None:
     return {"name": f"{second} − {first}", "link": comparison, "said": said_of_difference(table)}
 
 
-def _difference(found: ReleaseDifference | None) -> dict[str, Any] | None:
+def _difference(found: ReleaseDifference | None) -> dict[str, object] | None:
     """The cell of that column."""
     if found is None:
         return None
@@ -188,7 +188,7 @@ def _difference(found: ReleaseDifference | None) -> dict[str, Any] | None:
     return {"v": found.number.value, "at": ends, "p": said, "told": found.is_significant}
 
 
-def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -> dict[str, Any]:
+def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -> dict[str, object]:
     numbers = table.rows[row]
     measured = [found for found in numbers.values() if found.run is not None]
     first = measured[0] if measured else None
@@ -234,10 +234,10 @@ def _row(table: ReleaseTable, row: tuple[str, str], pages: Mapping[Path, str]) -
 
 
 def _with_coverage(
-    table: ReleaseTable, row: tuple[str, str], cells: list[dict[str, Any] | None], pages: Mapping[Path, str]
-) -> list[dict[str, Any] | None]:
+    table: ReleaseTable, row: tuple[str, str], cells: list[dict[str, object] | None], pages: Mapping[Path, str]
+) -> list[dict[str, object] | None]:
     """The cells of a row with the part of the documents that each is of, and with the reason where there is no number."""
-    found: list[dict[str, Any] | None] = []
+    found: list[dict[str, object] | None] = []
     for column, cell in zip(table.columns, cells, strict=True):
         if cell is not None:
             found.append({**cell, "part": part} if (part := table.part(row, column)) else cell)
@@ -264,8 +264,8 @@ def _chance(table: ReleaseTable, row: tuple[str, str]) -> float | None:
 
 
 def _with_gains(
-    table: ReleaseTable, row: tuple[str, str], cells: list[dict[str, Any] | None]
-) -> list[dict[str, Any] | None]:
+    table: ReleaseTable, row: tuple[str, str], cells: list[dict[str, object] | None]
+) -> list[dict[str, object] | None]:
     """The cells of a row, with what Python adds to the row without it."""
     of_row = table.gains.get(row, {})
     for column, cell in zip(table.columns, cells, strict=True):
@@ -279,7 +279,7 @@ def _size(numbers: Mapping[str, ReleaseNumber]) -> float:
     return max((abs(end) for found in numbers.values() for end in (found.value, *(found.bounds or ()))), default=1.0)
 
 
-def _average(table: ReleaseTable, pages: Mapping[Path, str]) -> Iterator[dict[str, Any]]:
+def _average(table: ReleaseTable, pages: Mapping[Path, str]) -> Iterator[dict[str, object]]:
     """The row of the average, if there is one."""
     if table.average:
         cells = _cells(table.columns, table.average, pages)
@@ -302,17 +302,17 @@ def _cells(
     numbers: Mapping[str, ReleaseNumber],
     pages: Mapping[Path, str],
     category: tuple[str, str] | None = None,
-) -> list[dict[str, Any] | None]:
+) -> list[dict[str, object] | None]:
     ranks = dict(ranked_columns(numbers))
     return [_cell(numbers.get(name), ranks.get(name), pages, category) for name in columns]
 
 
 def _cell(
     found: ReleaseNumber | None, rank: str | None, pages: Mapping[Path, str], category: tuple[str, str] | None
-) -> dict[str, Any] | None:
+) -> dict[str, object] | None:
     if found is None:
         return None
-    cell: dict[str, Any] = {"v": found.value, "ours": found.ours}
+    cell: dict[str, object] = {"v": found.value, "ours": found.ours}
     optional = {
         "at": list(found.bounds) if found.bounds else None,
         "rank": rank,
@@ -329,7 +329,7 @@ def _cell(
 
 def _of_run(
     found: ReleaseNumber, run: RecordedRun, pages: Mapping[Path, str], category: tuple[str, str] | None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """Where a number's samples are, and what its run used."""
     about, rows = run.results.run, run.results.rows
     docs = sum(rows[name].n for name in run.spec["tasks"] if name in rows)

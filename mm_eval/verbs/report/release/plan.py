@@ -145,8 +145,8 @@ def _check_given(
     base: RunRequest,
     given: Sequence[str],
     path: str,
-    shared: Mapping[str, Any],
-    entry: Mapping[str, Any],
+    shared: Mapping[str, object],
+    entry: Mapping[str, object],
     where: str,
 ) -> None:
     """Refuses options of the command that the file contradicts: one of both would be ignored without a word."""
@@ -220,7 +220,7 @@ def _in_columns(request: RunRequest, columns: Sequence[str] | None, where: str) 
         raise ConfigError(what, where=where, hint="Leave one of them out.")
     if not request.tasks:
         raise ConfigError("`columns` needs the names of the tasks.", where=where, hint="List them under `tasks:`.")
-    found = list[str | Mapping[str, Any]]()
+    found = list[str | Mapping[str, object]]()
     for task in (part for each in request.tasks for part in parts_of_spec(each) if not isinstance(part, Path)):
         name = str(task.get("task")) if isinstance(task, Mapping) else task
         if isinstance(task, Mapping) and "group" in task:

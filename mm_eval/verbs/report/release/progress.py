@@ -143,7 +143,7 @@ class ReleaseProgress:
     def __init__(
         self,
         names: Sequence[str],
-        stream: Any = None,
+        stream: object = None,
         now: Callable[[], float] = time.monotonic,
         sizes: Mapping[str, int] | None = None,
         at_a_time: int = 2,

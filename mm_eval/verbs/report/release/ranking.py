@@ -76,7 +76,7 @@ def _in_row(table: ReleaseTable, row: tuple[str, str], column: str) -> Iterator[
 
 
 def _unlike(
-    measured: Mapping[str, ReleaseNumber], conditions_of: Callable[[ReleaseNumber], Mapping[str, Any]]
+    measured: Mapping[str, ReleaseNumber], conditions_of: Callable[[ReleaseNumber], Mapping[str, object]]
 ) -> dict[str, str]:
     """{column: in what it differs} of the numbers that were measured otherwise than most of them.
 
@@ -211,7 +211,7 @@ def _is_copy(first: Mapping[str, ReleaseNumber], second: Mapping[str, ReleaseNum
     return len(sizes[0]) == len(sizes[1]) and are_proportional(*sizes)
 
 
-def _docs(found: ReleaseNumber) -> Any:
+def _docs(found: ReleaseNumber) -> object:
     """The docs behind a number of ours."""
     task = found.run.tasks.get(found.name) if found.run else None
     return task.values.get(found.key, {}).keys() if task else found.n
@@ -335,7 +335,7 @@ def _conditions(found: ReleaseNumber) -> dict[str, Any]:
     return known
 
 
-def _prompt(found: ReleaseNumber) -> dict[str, Any]:
+def _prompt(found: ReleaseNumber) -> dict[str, object]:
     """The prompt of a number's tasks: what the block adds, the chat template, and the system instruction."""
     if found.run is None:
         return {}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.data.frames import Frames
 from mm_eval.data.media import encoded, picture_digest
@@ -41,7 +41,7 @@ FIRST = 200
 PAGE = "report.html"
 
 
-def part(rows: Iterable[str], next_part: str | None, **more: Any) -> Iterator[str]:
+def part(rows: Iterable[str], next_part: str | None, **more: object) -> Iterator[str]:
     """The script of a part in pieces. rows: JSON of each sample. next_part: its address; None for the last."""
     yield 'part({"rows":['
     for place, row in enumerate(rows):
@@ -56,10 +56,10 @@ def write_run_page(
     folder: Path,
     run: RecordedRun,
     others: Mapping[str, RecordedRun],
-    pictures: Mapping[str, Any],
-    kinds: Callable[[Mapping[str, Any]], Mapping[str, str]],
+    pictures: Mapping[str, object],
+    kinds: Callable[[Mapping[str, object]], Mapping[str, str]],
     tick: Callable[[int], None] = lambda done: None,
-    release: Mapping[str, Any] | None = None,
+    release: Mapping[str, object] | None = None,
 ) -> int:
     """Writes the page and its parts into a folder and returns the number of samples.
 
@@ -108,7 +108,7 @@ class RunPictures:
     problem: why they can't be opened; empty otherwise.
     """
 
-    def __init__(self, request: dict[str, Any], spec: dict[str, Any], include_path: str | None = None) -> None:
+    def __init__(self, request: dict[str, object], spec: dict[str, object], include_path: str | None = None) -> None:
         self._request, self._spec, self._include_path = request, spec, include_path
         self._opened: OpenedTasks | None = None
         self._lock = RLock()
