@@ -20,7 +20,7 @@ from tests.conftest import Ran
 from tests.sets import each_of, few
 
 SIZES = [1, 10, 1000, 100_000]
-FULL = {"bleu": 100, "chrf": 100, "chrf++": 100, "ter": 0, "cider": 10, "other_units": 0}
+FULL = {"bleu": 100, "chrf": 100, "chrf++": 100, "ter": 0, "cider": 10, "other_units": 0, "wer": 0, "cer": 0}
 """Full marks, where they are not 1."""
 SHORTEST = {"bleu": 4, "caption_bleu_2": 2, "caption_bleu_3": 3, "caption_bleu_4": 4, "cider": 4}
 """The fewest words of a text that has full marks, where they are not 1: a text without n-grams of an order has no precision."""
