@@ -13,7 +13,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from mm_eval.data.sound.ends import bytes_of_mp3_frame, stated_end
 from mm_eval.data.sound.forms import Form
-from mm_eval.data.sound.wav import finite
+from mm_eval.data.sound.wav import AT_ONCE, finite
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, first_line
 
 if TYPE_CHECKING:
@@ -32,6 +32,9 @@ MOV, MATROSKA = "mov,mp4,m4a,3gp,3g2,mj2", "matroska,webm"
 
 OGG, LEAST_GAP = "ogg", 64
 """Another one, whose last page states the samples before it, and how many may be missing: no codec has shorter packets."""
+
+DTYPES = {"u8": "u1", "s16": "<i2", "s32": "<i4", "flt": "<f4", "dbl": "<f8"}
+"""NumPy's names of FFmpeg's kinds of samples."""
 
 SOUGHT, FAR = ("flac",), 20
 """Those in which a later sample is found by a seek, exactly, and the seconds before it that are worth one."""
@@ -101,7 +104,8 @@ def read_from(file: Any, source: IO[bytes], size: int, first: int) -> Iterator[t
     source.seek(place)
     if stated.fault:
         raise DataError(f"the sound is cut off: {stated.fault}.")
-    packets = samples = 0
+    packets = samples = begun = 0
+    parts: list[Any] = []
     behind: int | None = None
     is_sought = kind in SOUGHT and first > FAR * form.rate
     if is_sought:
@@ -114,14 +118,18 @@ def read_from(file: Any, source: IO[bytes], size: int, first: int) -> Iterator[t
             behind = _left_in(packet, context) if kind == MATROSKA else 0
         for frame in packet.decode():
             if is_sought and not samples:
-                samples = _exact_place(frame, form)
+                begun = samples = _exact_place(frame, form)
                 if samples > first:
                     raise DataError("its data are damaged: its samples are not where it states them.")
             block = _block(frame, form)[behind:]
             behind -= frame.samples - len(block)
-            if len(block):
-                yield samples, block
+            parts.append(block)
             samples += len(block)
+            if samples - begun >= AT_ONCE:  # frames are short: what is done with blocks costs more than the decoding
+                yield begun, _joined(parts)
+                begun, parts = samples, []
+    if samples > begun:
+        yield begun, _joined(parts)
     if kind == MOV and stream.frames and packets < stream.frames:
         raise DataError(f"the sound is cut off: {packets:,} of {stream.frames:,} packets are there.")
     if packets < stated.packets - 1:  # some encoders count the frame with the tag
@@ -134,6 +142,14 @@ def read_from(file: Any, source: IO[bytes], size: int, first: int) -> Iterator[t
         length = length - start - LEAST_GAP if len(file.streams) == 1 else 0
     if samples < length:
         raise DataError(f"the sound is cut off: {samples:,} of {length:,} samples are there.")
+
+
+def _joined(parts: list[Any]) -> Block:
+    """Blocks that follow one another as one."""
+    import numpy as np
+
+    joined: Block = np.concatenate(parts)
+    return joined
 
 
 def _exact_place(frame: Any, form: Form) -> int:
@@ -174,18 +190,20 @@ def _block(frame: Any, form: Form) -> Block:
     if frame.sample_rate != form.rate or found != channels:
         was, now = f"{form.rate} Hz and {channels} channels", f"{frame.sample_rate} Hz and {found}"
         raise DataError(f"its sound changes from {was} to {now}.")
-    taken = frame.to_ndarray()
     kind = str(frame.format.name)
-    rows: Any = taken.T if kind.endswith("p") else taken.reshape(-1, channels)
-    if kind.startswith("u8"):
+    dtype = DTYPES.get(kind.removesuffix("p"))
+    if dtype is None:
+        raise DataError(f"its samples are of the kind {kind!r}, which is not read.")
+    planes, count = frame.planes, frame.samples  # a plane may be longer than its samples
+    if kind.endswith("p"):
+        rows: Any = np.stack([np.frombuffer(plane, dtype, count) for plane in planes], 1)
+    else:
+        rows = np.frombuffer(planes[0], dtype, count * channels).reshape(count, channels)
+    if dtype == "u1":
         return (rows.astype("i4") - 128) << 24  # type: ignore[no-any-return]
-    if kind.startswith("s16"):
+    if dtype == "<i2":
         return rows.astype("i4") << 16  # type: ignore[no-any-return]
-    if kind.startswith("s32"):
-        return np.ascontiguousarray(rows)
-    if kind.startswith(("flt", "dbl")):
-        return np.ascontiguousarray(finite(rows))
-    raise DataError(f"its samples are of the kind {kind!r}, which is not read.")
+    return np.array(rows if dtype == "<i4" else finite(rows))  # a copy: the frame's memory is used again
 
 
 @contextmanager
