@@ -45,6 +45,16 @@ def file_identity(picture: Image) -> str | None:
         return root.file_digest or None
 
 
+def is_sent_as_stored(picture: Image) -> bool:
+    """Whether a picture has a `file_identity`. Nothing is digested."""
+    from mm_eval.data.shared import original_of
+
+    original = original_of(picture)
+    if original is None or original.content is None or original.root.file_digest == "":
+        return False
+    return original.root.walked or is_plain(original.content)
+
+
 def is_plain(content: bytes) -> bool:
     """Whether a file is whole and is shown as it is stored, as far as that is known without decoding it.
 

@@ -22,7 +22,7 @@ from mm_eval.data.docs import Docs, FileState, picture_files
 from mm_eval.data.frames import Frames, files_of
 from mm_eval.data.media import picture_digest, picture_identity
 from mm_eval.data.places import Places
-from mm_eval.data.sent_files import file_identity
+from mm_eval.data.sent_files import is_sent_as_stored
 from mm_eval.data.sound.clip import Sound
 from mm_eval.data.source import LOCAL_FILES, DataSource
 from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
@@ -490,7 +490,7 @@ class Task:
 
 
 def _is_stored(visual: Visual) -> bool:
-    return isinstance(visual, (Frames, Sound)) or file_identity(visual) is not None
+    return isinstance(visual, (Frames, Sound)) or is_sent_as_stored(visual)
 
 
 def _text(text: str, style: PromptStyle) -> str:

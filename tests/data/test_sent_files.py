@@ -10,7 +10,7 @@ from PIL import Image, PngImagePlugin
 
 from mm_eval.data.decode import decoding, open_picture
 from mm_eval.data.media import encoded, picture_digest, picture_identity
-from mm_eval.data.sent_files import file_identity, is_plain
+from mm_eval.data.sent_files import file_identity, is_plain, is_sent_as_stored
 from mm_eval.data.shared import undecoded
 
 
@@ -123,6 +123,7 @@ def opened(content):
 def test_a_plain_file_is_identified_without_decoding_it(name):
     content = PLAIN[name]()
     picture = opened(content).convert("RGB")
+    assert is_sent_as_stored(picture)
     assert picture_identity(picture) == f"file:{hashlib.sha256(content).hexdigest()}"
     assert undecoded(picture) is not None
     assert encoded(picture, picture_identity(picture))[1] == content  # what is sent has this very identity
@@ -139,6 +140,7 @@ def test_any_other_file_is_decoded_as_before(name):
         picture = opened(content)
     except Exception:  # no picture at all
         return
+    assert not is_sent_as_stored(picture.convert("RGB"))
     assert undecoded(picture) is None and file_identity(picture.convert("RGB")) is None
     assert picture_identity(picture.convert("RGB")) == picture_digest(open_picture(content).convert("RGB"))
 
