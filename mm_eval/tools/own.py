@@ -69,7 +69,7 @@ def _schema(function: Callable[..., Any], said: str, where: str) -> tuple[dict[s
             )
         rule = _rule(hints.get(name))
         if rule is None:
-            what = f"the parameter {name!r} of the tool {function.__name__!r} has no type that can be told to a model."
+            what = f"the parameter {name!r} of the tool {function.__name__!r} needs a type that a tool declaration can state."
             hint = "Types are str, int, float, bool, dict, list, list[...], Literal[...] and None besides one of them."
             raise ConfigError(what, where=where, hint=hint)
         properties[name] = {**rule, **({"description": abouts[name].strip()} if name in abouts else {})}

@@ -80,7 +80,7 @@ class Blindness(Variants):
                         else ""
                     )
                     docs = counted(gain.n or 0, "document")
-                    yield f"{where}: no gain {over} can be told from 0 with {docs} ({said}){more}."
+                    yield f"{where}: no significant gain {over} with {docs} ({said}){more}."
 
     def texts(self) -> dict[str, str]:
         said = {"blind": "the questions without pictures", "shuffled": "the questions with pictures of other documents"}

@@ -1,6 +1,6 @@
 """What tools add to a task that is asked without and with them: the pair of numbers, and what the second one takes.
 
-python adds 12.3 (9.1 to 15.4) on babyvision at 4.1 times the tokens; on ai2d it adds nothing that can be told.
+python adds 12.3 (9.1 to 15.4) on babyvision at 4.1 times the tokens; on ai2d it makes no significant difference.
 """
 
 from __future__ import annotations
@@ -247,9 +247,9 @@ def _sentence(what: str, gains: Sequence[Gain]) -> str:
     same = [each.task for each in gains if each.is_better is None]
     named = _joined(same)
     if same and parts:
-        parts.append(f"on {named} it adds nothing that can be told")
+        parts.append(f"on {named} it makes no significant difference")
     elif same:
-        parts.append(f"adds nothing that can be told on {named}")
+        parts.append(f"makes no significant difference on {named}")
     if len(parts) > 1 and better and worse:
         parts[1] = f"it {parts[1]}"
     return f"{what[:1].upper()}{what[1:]} {'; '.join(parts)}."

@@ -142,7 +142,7 @@ def test_where_all_docs_gain_alike_the_gain_has_an_exact_interval(
     assert main(["blind", str(tmp_path / "run")]) == 0
     said = capsys.readouterr().out
     for over in ("of seeing", "over shuffled"):
-        assert f"mme (mme_perception_score): no gain {over} can be told from 0 with 4 documents (+" in said
+        assert f"mme (mme_perception_score): no significant gain {over} with 4 documents (+" in said
     assert "no interval" not in said and "\n\n\n" not in said
 
 

@@ -145,11 +145,11 @@ def gain(*args: Any, tokens: tuple[float, float] = (10, 30), what: str = "python
     [
         (
             [gain("a", 0.123, 0.001), gain("b", 0.01, 0.6)],
-            "Python adds 12.3 (8.3 to 16.3) on a at 3.0 times the tokens; on b it adds nothing that can be told.",
+            "Python adds 12.3 (8.3 to 16.3) on a at 3.0 times the tokens; on b it makes no significant difference.",
         ),
         (
             [gain("a", 0.01, 0.9), gain("b", 0, 1), gain("c", 0, 1)],
-            "Python adds nothing that can be told on a, b and c.",
+            "Python makes no significant difference on a, b and c.",
         ),
         (
             [gain("a", 0.1, 0.01, tokens=(0, 0)), gain("b", -0.2, 0.01), gain("c", 0.2, 0.01)],
