@@ -86,15 +86,16 @@ class Lane:
         """The whole reply to a request. secure: gives the context of TLS; None for a connection without it."""
         url = request.url
         address = url.raw_scheme, url.raw_host, url.port
-        if self._streams is None or self._address != address or self._ended(*self._streams):
+        if self._streams is None or self._address != address or not await self._is_silent(*self._streams):
             self.close()
             self._streams = await self._connect(url, secure)
             self._address = address
             self._state = h11.Connection(h11.CLIENT, max_incomplete_event_size=LONGEST_HEAD)
         reader, writer = self._streams
         try:
-            writer.write(self._written(request))
-            await writer.drain()
+            writer.write(
+                self._written(request)
+            )  # read meanwhile: a server may refuse a long body before it has all of it
             status, headers = await self._head(reader)
             body = await bodies.read(self._chunks(reader), headers)
         except OSError as error:
@@ -106,7 +107,8 @@ class Lane:
         except BaseException:
             self.close()
             raise
-        if self._state.our_state is h11.DONE and self._state.their_state is h11.DONE:
+        whole = self._state.our_state is h11.DONE and self._state.their_state is h11.DONE
+        if whole and not self._state.trailing_data[0] and not writer.transport.get_write_buffer_size():
             self._state.start_next_cycle()
         else:
             self.close()
@@ -146,9 +148,19 @@ class Lane:
         return event
 
     @staticmethod
-    def _ended(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
-        """Whether the server has closed a connection on which nothing is asked."""
-        return reader.at_eof() or writer.is_closing()
+    async def _is_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Whether the server has neither closed a connection nor sent anything on it since the last reply.
+
+        A reply that nothing was asked for (a second one, or a 408 of a proxy) would be taken for that to the next question.
+        """
+        if reader.at_eof() or writer.is_closing():
+            return False
+        try:
+            async with asyncio.timeout(0):
+                await reader.read(1)
+        except OSError:  # no byte came, or the connection broke
+            return reader.exception() is None and not writer.is_closing()
+        return False
 
     async def _connect(
         self, url: httpx.URL, secure: Callable[[], ssl.SSLContext] | None
@@ -178,9 +190,13 @@ class Lane:
         return reader, writer
 
     def close(self) -> None:
-        """Ends the connection, if there is one."""
+        """Ends the connection, if there is one. What the server has not taken of a request is dropped."""
         if self._streams is not None:
-            self._streams[1].close()
+            transport = self._streams[1].transport
+            if transport.get_write_buffer_size():
+                transport.abort()
+            else:
+                transport.close()
             self._streams = None
 
 

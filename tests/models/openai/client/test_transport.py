@@ -5,6 +5,7 @@ import shutil
 import ssl
 import subprocess
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from pathlib import Path
 
 import httpx
@@ -114,3 +115,62 @@ def test_a_request_that_was_given_up_costs_its_connection_and_no_other_request()
         return replies
 
     assert asyncio.run(main()) == ["5", "5"] and len(connections) == 2
+
+
+def reply(body: bytes, status: bytes = b"200 OK", more: bytes = b"") -> bytes:
+    return b"HTTP/1.1 %s\r\ncontent-length: %d\r\n%s\r\n%s" % (status, len(body), more, body)
+
+
+async def asked_of(serve: Serve, contents: list[bytes]) -> list[tuple[int, str]]:
+    """The replies of a server to some bodies, one after another."""
+
+    async def served(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(asyncio.IncompleteReadError, OSError):
+            await serve(reader, writer)
+        writer.close()
+
+    server = await asyncio.start_server(served, "127.0.0.1", 0)
+    url, lanes, found = f"http://127.0.0.1:{server.sockets[0].getsockname()[1]}/v1", Lanes(), []
+    for content in contents:
+        async with asyncio.timeout(20):
+            answer = await lanes.handle_async_request(httpx.Request("POST", url, content=content))
+        found.append((answer.status_code, answer.text))
+        await asyncio.sleep(0.05)
+    await lanes.aclose()
+    server.close()
+    return found
+
+
+@pytest.mark.parametrize("later", (0.0, 0.01))
+def test_what_a_server_says_without_being_asked_is_no_answer_to_the_next_question(later: float) -> None:
+    async def twice(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        while await reader.readuntil(b"\r\n\r\n"):
+            body = await reader.readexactly(2)
+            writer.write(reply(body))
+            await asyncio.sleep(later)
+            writer.write(reply(b"once more: " + body))
+
+    async def closes_with_a_word(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(reply(await reader.readexactly(2)))
+        await asyncio.sleep(later)
+        writer.write(reply(b"idle for too long", b"408 Request Timeout", b"connection: close\r\n"))
+
+    for serve in (twice, closes_with_a_word):
+        assert asyncio.run(asked_of(serve, [b"q1", b"q2", b"q3"])) == [(200, "q1"), (200, "q2"), (200, "q3")]
+
+
+@pytest.mark.parametrize("closes", (True, False))
+def test_a_server_may_refuse_a_long_body_before_it_has_read_it(closes: bool) -> None:
+    """vLLM checks the key, and LiteLLM the length, so; it closes a connection with unread bytes, which resets it."""
+
+    async def refuses(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(reply(b"too large", b"413 Payload Too Large", b"" if closes else b"x: y\r\n"))
+        await writer.drain()
+        if not closes:
+            writer.transport.pause_reading()
+            await asyncio.sleep(1)
+
+    long = b"x" * 20_000_000
+    assert asyncio.run(asked_of(refuses, [long, long])) == [(413, "too large")] * 2
