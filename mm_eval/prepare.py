@@ -18,7 +18,7 @@ from mm_eval.adapters import in_our_words, make_model, own_model, uses_sample
 from mm_eval.config.manager import Loaded, TaskManager
 from mm_eval.config.task_config import ASKS_NOTHING, TaskConfig
 from mm_eval.engine.cache import KnownAnswers
-from mm_eval.engine.folder import FILES, entry_of, findings_of
+from mm_eval.engine.folder import FILES, PICTURES, entry_of, findings_of
 from mm_eval.engine.generation import check_caps, one_token_cap
 from mm_eval.engine.journal import JournalState
 from mm_eval.engine.model import (
@@ -498,7 +498,8 @@ def check_same_questions(opened: OpenedTasks, names: Sequence[str], recorded: Fi
         raise _of_other_data(names[0], "Its questions can't be compared: the model is another one since the run.")
     keys = RequestKeys(model)
     for name in names:
-        task, style = opened.tasks[name], opened.styles[name]
+        by_files = entry_of(recorded, PICTURES).get(name) == FILES
+        task, style = opened.tasks[name], replace(opened.styles[name], by_files=by_files)
         if style.turns or any(slot.judge and slot.task == task.path for slot in state.slots):
             said = "questions that follow an answer, such as those of a judge, may hold what has changed"
             raise _of_other_data(name, f"In this task, {said}.")

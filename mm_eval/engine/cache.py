@@ -19,6 +19,35 @@ from mm_eval.values.types import FILE_MARK, Answer, Instance, JsonObject
 log = logging.getLogger(__name__)
 
 
+def key_by_other_rule(model: Model, instance: Instance) -> str | None:
+    """The request key of the same question with its pictures known by the other rule; None where there is no such key.
+
+    A picture that is sent as it is stored is known by its file; by its pixels in runs of earlier versions, and in those of a task
+    with a picture of another form. Nothing is decoded: the digest of its pixels may be remembered.
+    """
+    from mm_eval.data.media import remembered_digest
+    from mm_eval.data.sent_files import file_identity
+
+    digests = instance.image_digests
+    if instance.images is None or instance.clips or not (digests and model.facts.sends_files):
+        return None
+    by_files = any(digest.startswith(FILE_MARK) for digest in digests)
+    others = list[str]()
+    try:
+        for picture, digest in zip(instance.images(), digests, strict=True):
+            if not by_files:
+                others.append(file_identity(picture) or digest)
+            elif not digest.startswith(FILE_MARK):
+                others.append(digest)
+            elif (known := remembered_digest(picture)) is not None:
+                others.append(known)
+            else:
+                return None
+    except (MMEvalError, ValueError):  # the request reports it
+        return None
+    return None if tuple(others) == digests else request_key(model, replace(instance, image_digests=tuple(others)))
+
+
 class KnownAnswers:
     """Answers of other runs, which need not be requested: here none."""
 
@@ -56,28 +85,17 @@ class AnswerCache(KnownAnswers):
             raise ConfigError(error.what, where=error.where, hint=hint) from error
 
     def find(self, key: str, instance: Instance) -> Answer | None:
-        answer = self._answers.get(key) or self._by_pixels(instance)
-        if answer is None or answer.output is None or not self._shareable(instance):
+        if not self._answers or not self._shareable(instance):
+            return None
+        answer = self._answers.get(key)
+        if answer is None and (other := key_by_other_rule(self._model, instance)) is not None:
+            answer = self._answers.get(other)
+        if answer is None or answer.output is None:
             return None
         if self._model.settings.on_long_prompt == "fail" and answer.cut is not False:
             return None  # the prompt was cut, or may have been
         nothing: JsonObject = dict.fromkeys(("images", "turn_pictures", "clips", "heard", "turn_shown"), ())
         return replace(answer, attempts=0, cut=bool(answer.cut), usage={}, key="", **nothing)
-
-    def _by_pixels(self, instance: Instance) -> Answer | None:
-        """The answer under the key with the pictures' pixels, which earlier versions made, where their digests are remembered."""
-        if not any(digest.startswith(FILE_MARK) for digest in instance.image_digests) or not self._answers:
-            return None
-        from mm_eval.data.media import remembered_digest
-
-        try:
-            known = [remembered_digest(picture) for picture in instance.images()] if instance.images else []
-        except MMEvalError:  # the request reports it
-            return None
-        if len(known) != len(instance.image_digests) or None in known:
-            return None
-        pixels = tuple(digest for digest in known if digest is not None)
-        return self._answers.get(request_key(self._model, replace(instance, image_digests=pixels)))
 
     def put(self, answer: Answer, instance: Instance) -> None:
         """Adds a recorded answer. A write failure ends the cache, not the run."""

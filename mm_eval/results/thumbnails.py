@@ -125,7 +125,7 @@ def write_thumbnails(media: Media, task: Task, style: PromptStyle, wanted: Itera
             with suppress(DataError), decoding(f"doc {doc_id}"):
                 if own and not checked:
                     checked = [
-                        _digest_like(open_picture(p.content), d) for p, d in zip(own, digests, strict=False)
+                        _digest_like(open_picture(p.content), (d,)) for p, d in zip(own, digests, strict=False)
                     ] == digests
                 if own and checked:
                     made += sum(_write_stored(media, digest, p) for digest, p in zip(digests, own, strict=True))
@@ -263,16 +263,17 @@ def _write_decoded(media: Media, task: Task, style: PromptStyle, doc_id: int, di
     for picture in pictures:
         if isinstance(picture, (Frames, Sound)):  # frames are made when a request decodes them
             continue
-        digest = _digest_like(picture, digests[0])
+        digest = _digest_like(picture, digests)
         if digest in digests and digest not in media:
             media.add(digest, thumbnail_of(picture))
             made += 1
     return made
 
 
-def _digest_like(picture: Image, recorded: str) -> str:
-    """The digest of a picture: that of its file, where the recorded one is such."""
-    return picture_identity(picture) if recorded.startswith(FILE_MARK) else picture_digest(picture)
+def _digest_like(picture: Image, recorded: Sequence[str]) -> str:
+    """The digest of a picture of a doc: that of its file, if the doc's recorded ones have such, else of its pixels."""
+    by_files = any(digest.startswith(FILE_MARK) for digest in recorded)
+    return picture_identity(picture) if by_files else picture_digest(picture)
 
 
 def _encode(picture: Image) -> bytes:

@@ -6,6 +6,7 @@ import io
 import json
 import zlib
 from collections import Counter
+from functools import partial
 
 import httpx
 import pytest
@@ -15,6 +16,8 @@ from mm_eval.data import decode
 from mm_eval.engine.model import ModelSettings
 from mm_eval.prepare import Prepared
 from mm_eval.run import RunRequest, evaluate, score
+from mm_eval.values.errors import ConfigError
+from mm_eval.verbs.study.earlier import EarlierAnswers
 
 from .server import Server, reply
 
@@ -25,7 +28,7 @@ dataset_kwargs: {data_files: {test: DOCS}}
 test_split: test
 doc_to_visual: !function utils.VISUAL
 doc_to_text: "Which is {{id}}?"
-doc_to_target: "{{id}}"
+doc_to_target: "{{gold}}"
 metric_list: [{metric: exact_match}]
 """
 UTILS = """
@@ -76,12 +79,14 @@ class Runs:
 
         monkeypatch.setattr(decode, "_decode", counted)
 
-    def data(self, contents, visual="as_stored"):
+    def data(self, contents, visual="as_stored", gold="No"):
         from datasets import Dataset, Features, Value
         from datasets import Image as Picture
 
-        rows = [{"id": n, "image": {"bytes": content, "path": None}} for n, content in enumerate(contents)]
-        features = Features({"id": Value("int64"), "image": Picture()})
+        rows = [
+            {"id": n, "gold": gold, "image": {"bytes": content, "path": None}} for n, content in enumerate(contents)
+        ]
+        features = Features({"id": Value("int64"), "gold": Value("string"), "image": Picture()})
         Dataset.from_list(rows, features=features).to_parquet(str(self.path / "docs.parquet"))
         yaml = YAML.replace("DOCS", str(self.path / "docs.parquet")).replace("VISUAL", visual)
         (self.path / "shown.yaml").write_text(yaml)
@@ -184,6 +189,45 @@ def test_the_cache_gives_answers_under_the_old_key_where_the_digest_is_remembere
     assert len(runs.run_by_pixels("old", use_cache=shared).requests) == 4
     assert not runs.run("new", use_cache=shared).requests
     assert runs.digests("new") == list(map(by_file, files)) and runs.rule("new") == {"shown": "files"}
+
+
+def test_the_cache_gives_answers_to_files_where_one_more_picture_makes_all_known_by_their_pixels(runs):
+    files = [saved(1), saved(2), saved(3), saved(4, **turned())]
+    runs.data(files)
+    shared = str(runs.path / "shared")
+    runs.run("few", use_cache=shared, limit=3)
+    assert runs.rule("few") == {"shown": "files"}
+    assert len(runs.run("all", use_cache=shared).requests) == 1 and runs.rule("all") is None
+    assert not runs.run("again", use_cache=shared).requests
+    runs.data([saved(5), *files[1:]])
+    assert sent(runs.run("other", use_cache=shared)) == Counter([saved(5)])
+
+
+@pytest.mark.parametrize("by_files_first", (True, False))
+def test_a_study_takes_over_answers_whichever_way_their_pictures_are_known(runs, by_files_first):
+    files = [saved(1), saved(2)]
+    runs.data(files)
+    first, then = (runs.run, runs.run_by_pixels) if by_files_first else (runs.run_by_pixels, runs.run)
+    first("old")
+    monkeypatch, earlier = runs.monkeypatch, partial(EarlierAnswers, [runs.path / "old"])
+    monkeypatch.setattr(Prepared, "answers_of_other_runs", property(lambda prepared: earlier, lambda *_: None))
+    assert not then("new").requests
+    assert not then("new").requests and (runs.rule("old"), runs.rule("new")).count(None) == 1
+
+
+def test_a_run_by_files_is_scored_where_only_its_gold_was_corrected(runs):
+    files = [saved(1), saved(2)]
+    runs.data(files)
+    server = runs.run()
+    runs.monkeypatch.setattr(
+        "mm_eval.prepare.own_model", lambda request: server.model(ModelSettings(), identity="a", max_retries=0)
+    )
+    runs.data(files, gold="Yes")
+    report = score(runs.path / "run", include_path=str(runs.path))
+    assert report.exit_code == 0 and any("none of its 2 questions" in note for note in report.notes)
+    runs.data([saved(3), saved(2)], gold="Yes")
+    with pytest.raises(ConfigError, match="The question of doc 0 is another one"):
+        score(runs.path / "run", include_path=str(runs.path))
 
 
 def test_the_cache_never_gives_the_answer_to_another_picture(runs):
