@@ -9,7 +9,7 @@ import hashlib
 import json
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -118,11 +118,11 @@ class Prepared(OpenedRun):
         )
         return part.spec()
 
-    def all_stored(self) -> list[str]:
-        """The tasks whose pictures all go to the model as they are stored. Reads the pictures, and decodes none."""
+    def all_stored(self, names: Collection[str]) -> list[str]:
+        """Those of some tasks whose pictures all go to the model as they are stored. Reads the pictures, and decodes none."""
         if not measured(self.model).sends_files:
             return []
-        return [name for name, task in self.tasks.items() if task.all_stored(self.doc_ids[name], self.styles[name])]
+        return [name for name in names if self.tasks[name].all_stored(self.doc_ids[name], self.styles[name])]
 
     def identify_by_files(self, recorded: Mapping[str, object]) -> None:
         """Has the pictures identified as run.json states it for each task: a run goes on as it was begun."""

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -287,9 +287,9 @@ def _claim(
     facts, leads = measured(prepared.model), processes().leads
     part = None if prepared.deciding or prepared.imported else prepared.spec_of_part
 
-    def by_files() -> list[str]:
+    def by_files(tasks: Collection[str]) -> list[str]:
         progress.phase("pictures")
-        return prepared.all_stored()
+        return prepared.all_stored(tasks)
 
     folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads, part, by_files)
     if leads:  # once a launch: it may read every picture file

@@ -11,7 +11,7 @@ import json
 import os
 import socket
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -164,21 +164,22 @@ class RunFolder:
         constants: Mapping[str, object] = NOTHING,
         leads: bool = True,
         part: PartSpec | None = None,
-        by_files: Callable[[], Sequence[str]] = tuple,
+        by_files: Callable[[Collection[str]], Sequence[str]] = lambda tasks: (),
     ) -> bool:
         """Writes run.json, or checks that the folder has the same spec. Returns whether this continues an earlier run.
 
         request: the command's settings, from which `mm-eval score` builds the tasks again. machine: of the model's facts, which
         may differ when the run is resumed. constants: of the same, by which a launch without the weights describes the model.
         leads: this process is the one of its launch that changes a run.json that exists. part: the spec of a part of this run; a
-        run of more tasks, or of more docs, continues one of a part of them. by_files: gives the
-        tasks whose pictures are identified by their files; asked for a new run alone: a recorded one goes on with its own rule.
+        run of more tasks, or of more docs, continues one of a part of them. by_files: gives those of some tasks whose pictures
+        are identified by their files. A recorded task continues with its own rule. One that is added to a run without any such
+        task is identified by pixels, so that equal questions have equal keys.
         Raises ConfigError with the first differences.
         """
         known = self.read("run.json")
         if known is not None:
             if self._refuse_other(known, spec, request, part) and leads:
-                known = self._go_on_with_more(known, spec, request)
+                known = self._go_on_with_more(known, spec, request, by_files)
             if leads:
                 self._mark(known, request)
             return True
@@ -191,7 +192,7 @@ class RunFolder:
             run["mark"] = mark  # this user has stated it (`foreign.check_own`)
         if constants:
             run["constants"] = constants
-        if names := by_files():
+        if names := by_files(list(entry_of(spec, "tasks"))):
             run[PICTURES] = dict.fromkeys(names, FILES)
         if commit := commit_of_checkout():
             run["commit"] = commit  # of the launch that began it; a later one may have another
@@ -199,12 +200,21 @@ class RunFolder:
         return False
 
     def _go_on_with_more(
-        self, run: Mapping[str, object], spec: Mapping[str, object], request: Mapping[str, object]
+        self,
+        run: Mapping[str, object],
+        spec: Mapping[str, object],
+        request: Mapping[str, object],
+        by_files: Callable[[Collection[str]], Sequence[str]],
     ) -> dict[str, object]:
         """Makes the folder that of the same run over more tasks or docs. Its numbers are of a part of them, so they go first."""
+        before = entry_of(entry_of(run, "spec"), "tasks")
+        added = [name for name in entry_of(spec, "tasks") if name not in before]
+        named = by_files(added) if added and entry_of(run, PICTURES) else ()
         for name in ("report.html", "results.json", "finished.json"):
             (self.path / name).unlink(missing_ok=True)
         changed = {**run, "spec": spec, "request": request}
+        if named:
+            changed[PICTURES] = {**entry_of(run, PICTURES), **dict.fromkeys(named, FILES)}
         changed.pop("mark", None)
         if mark := mark_of({"request": request}):
             changed["mark"] = mark

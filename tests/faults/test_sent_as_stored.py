@@ -95,10 +95,9 @@ class Runs:
     def run(self, folder="run", handle=lambda body, nth: reply("Yes"), **options):
         server = Server(handle)
         request = RunRequest.of_options(
-            tasks=("shown",),
             include_path=str(self.path),
             output_path=str(self.path / folder),
-            **{"report": False, **options},
+            **{"tasks": ("shown",), "report": False, **options},
         )
         self.report = evaluate(request, given=server.model(ModelSettings(), identity="a", max_retries=0))
         return server
@@ -106,7 +105,7 @@ class Runs:
     def run_by_pixels(self, folder="run", **options):
         """The same as before pictures were known by their files."""
         with self.monkeypatch.context() as patch:
-            patch.setattr(Prepared, "all_stored", lambda prepared: [])
+            patch.setattr(Prepared, "all_stored", lambda prepared, names: [])
             return self.run(folder, **options)
 
     def digests(self, folder="run"):
@@ -201,6 +200,16 @@ def test_the_cache_gives_answers_to_files_where_one_more_picture_makes_all_known
     assert not runs.run("again", use_cache=shared).requests
     runs.data([saved(5), *files[1:]])
     assert sent(runs.run("other", use_cache=shared)) == Counter([saved(5)])
+
+
+@pytest.mark.parametrize("by_files", (True, False))
+def test_a_task_that_is_added_to_a_run_shares_the_answers_to_equal_questions(runs, by_files):
+    runs.data([saved(1), saved(2)])
+    (runs.run if by_files else runs.run_by_pixels)()
+    (runs.path / "again.yaml").write_text((runs.path / "shown.yaml").read_text().replace("task: shown", "task: again"))
+    assert not runs.run(tasks=("shown", "again")).requests
+    assert runs.rule() == ({"shown": "files", "again": "files"} if by_files else None)
+    assert not runs.run(tasks=("shown", "again")).requests
 
 
 @pytest.mark.parametrize("by_files_first", (True, False))
