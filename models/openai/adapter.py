@@ -90,6 +90,8 @@ VENDORS = {
     "api.fireworks.ai": "fireworks_ai",
 }  # fmt: skip
 """Hosts of vendors, by whose names the shipped prices begin. A model at another address has no price of its own."""
+PROXIES = frozenset({"all", "http", "https"})
+"""The proxies of the environment that httpx uses. NO_PROXY alone names none."""
 STATE_FORMAT = "State `format` under `tools` in the task file, or start the server with a parser of calls."
 Pair = tuple[Instance, Answer | MMEvalError]
 
@@ -486,7 +488,7 @@ class OpenAI(Model):
 
         limits = limits_of(self.args, self.urls)
         most, connecting = int(limits.max_reply_mb * MEGABYTE), min(CONNECT_TIMEOUT, limits.timeout / 2)
-        return Proxied(most, connecting) if getproxies() else Lanes(most, connecting)
+        return Proxied(most, connecting) if PROXIES & getproxies().keys() else Lanes(most, connecting)
 
     async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
         from .client.errors import Fatal, Filtered

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import httpx
 import pytest
-from mm_eval.models.openai.client.transport import Lanes
+from mm_eval.models.openai.adapter import OpenAI
+from mm_eval.models.openai.client.transport import Lanes, Proxied
+
+from mm_eval.engine.model import ModelSettings
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -174,3 +177,15 @@ def test_a_server_may_refuse_a_long_body_before_it_has_read_it(closes: bool) -> 
 
     long = b"x" * 20_000_000
     assert asyncio.run(asked_of(refuses, [long, long])) == [(413, "too large")] * 2
+
+
+def test_hosts_without_a_proxy_are_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    def transport() -> httpx.AsyncBaseTransport:
+        return OpenAI({"base_url": "http://127.0.0.1:9/v1", "model": "m"}, ModelSettings()).new_transport()
+
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("no_proxy", "localhost")
+    assert isinstance(transport(), Lanes)
+    monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
+    assert isinstance(transport(), Proxied)
