@@ -87,6 +87,10 @@ def test_entry_point_groups_stay() -> None:
     ]
 
 
+COMMANDS_OF_TASKS = ("tasks/omnidocbench/cdm.py",)
+"""Commands beside a task's rules that read a run: no task imports them."""
+
+
 def test_import_arrows() -> None:
     for path in FILES:
         check_import_arrows(path)
@@ -112,7 +116,7 @@ def check_import_arrows(path: Path) -> None:
                 assert head == "mm_eval" or head in sys.stdlib_module_names, (
                     f"{line}: values need the standard library only"
                 )
-        elif head == "mm_eval" and rest:
+        elif head == "mm_eval" and rest and path.relative_to(ROOT).as_posix() not in COMMANDS_OF_TASKS:
             allowed = {
                 "models": {"values", "config", "engine", "data", "prompt", "tools", "judge", "models"},
                 "tasks": {"values", "scoring", "tasks", *PUBLIC},

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.scoring.filters import UNPARSED
-from mm_eval.values.errors import DataError
+from mm_eval.values.errors import DocError
 
 Doc = Mapping[str, Any]
 LETTERS = "ABCD"
@@ -18,7 +18,7 @@ def right_letter(doc: Doc) -> str:
     for letter in LETTERS:
         if doc[f"choice_{letter.lower()}"] == doc["answer_gt"]:
             return letter
-    raise DataError(f"none of the options is the right answer {str(doc['answer_gt'])[:100]!r}.")
+    raise DocError(f"none of the options is the right answer {str(doc['answer_gt'])[:100]!r}.")
 
 
 def letter_of(answer: str) -> str | None:

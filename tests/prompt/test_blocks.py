@@ -66,7 +66,7 @@ class TaskOf:
         self._docs = docs
         self.config = SimpleNamespace(
             path="mine", doc_to_text=doc_to_text, doc_to_target=None, doc_to_choice=None, doc_to_visual=None,
-            doc_to_messages=None, where=lambda key: "mine.yaml:7", prompt_kwargs=prompt_kwargs or {},
+            doc_to_audio=None, doc_to_messages=None, where=lambda key: "mine.yaml:7", prompt_kwargs=prompt_kwargs or {},
             of_lmms_eval=prompt_kwargs is not None, fewshot_config={}, description="", gen_prefix=None, gold_answer=None,
             task_class=None, rounds=None, target_kwargs={},
         )  # fmt: skip

@@ -147,7 +147,7 @@ def test_its_examples_hold(cli) -> None:
 def test_a_broken_picture_fails_one_doc(cli, tmp_path) -> None:
     root = tmp_path / "root"
     shutil.copytree(DATA / "m-a-p", root / "m-a-p")
-    [file] = root.rglob("*.parquet")
+    [file] = (root / "m-a-p" / "SimpleVQA").rglob("*.parquet")
     table = pq.read_table(file)
     pictures = ["no base64", "bm8gcGljdHVyZQ==", None, *table["image"].to_pylist()[3:]]
     place = table.column_names.index("image")
@@ -170,7 +170,7 @@ def test_pictures_in_base64_are_of_any_format_upright_and_of_8_bits(cli, tmp_pat
         (grey if kind == "PNG" else wide).save(files[number], kind, **turned)
     root = tmp_path / "root"
     shutil.copytree(DATA / "m-a-p", root / "m-a-p")
-    [file] = root.rglob("*.parquet")
+    [file] = (root / "m-a-p" / "SimpleVQA").rglob("*.parquet")
     (root / "m-a-p" / "SimpleVQA" / "own.avif").write_bytes(files[1].getvalue())
     table = pq.read_table(file)
     pictures = [base64.b64encode(each.getvalue()).decode() for each in files] + ["own.avif"]
