@@ -84,7 +84,11 @@ def test_no_metric_gives_a_missing_answer_more_than_another(name: str) -> None:
     [metric] = scorer.metrics or ()
     if metric.higher_is_better is None:
         return
-    if name in ("ter", "wer", "cer"):  # more edits than the reference has words are possible: a missing answer lacks them all
+    if name in (
+        "ter",
+        "wer",
+        "cer",
+    ):  # more edits than the reference has words are possible: a missing answer lacks them all
         assert values == [0.0, 700.0 if name == "cer" else 200.0, *[100.0] * len(MISSING)]
         return
     worst = max if metric.higher_is_better is False else min
