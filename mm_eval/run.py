@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 
 from mm_eval.engine.ask import Asker
 from mm_eval.engine.cache import cache_notes, open_cache
-from mm_eval.engine.folder import PICTURES, RunFolder, changed_tasks, entry_of, findings_of
+from mm_eval.engine.folder import PICTURES, PartSpec, RunFolder, changed_tasks, entry_of, findings_of
 from mm_eval.engine.journal import Journal, JournalState, read_journal
 from mm_eval.engine.launch import Launch, Processes, launched, processes
 from mm_eval.engine.model import (
@@ -101,18 +101,23 @@ def evaluate(request: RunRequest, progress: Progress | None = None, given: Model
 def run(prepared: Prepared, progress: Progress | None = None, started: float | None = None) -> Report:
     """Makes the requests that have no answer yet, and scores. Several prepared runs may share one model.
 
-    The model is loaded before a new folder is made, so that a model that can't be loaded leaves no folder. A folder with
-    answers may be complete: there the first request that reaches the model loads it.
+    The model is loaded before a new folder is made, so that a model that can't be loaded leaves no folder, and before more tasks
+    or docs are added to one, which removes its numbers. Any other folder with answers may be complete: there the first request
+    that reaches the model loads it.
     """
-    progress, started = progress or Progress(), started or time.monotonic()
+    progress, started, own = progress or Progress(), started or time.monotonic(), processes()
     folder, spec = _folder_and_spec(prepared)
-    if not folder.has_answers:
+    # what can't be asked must not cost the numbers of a folder that would grow
+    grows = own.count == 1 and folder.has_answers and folder.grows(spec, prepared.request.to_json(), _part_of(prepared))
+    begins = grows or not folder.has_answers
+    if begins:
         _try_walls(prepared)
     refusal = _try_judges(prepared, folder, progress)
-    if refusal is None and not folder.has_answers and prepared.answers_of_other_runs is None:
+    if grows and prepared.judging:
+        prepared.judging.join(prepared, folder)
+    if refusal is None and begins and prepared.answers_of_other_runs is None:
         progress.phase("model")
         prepare_once(prepared.model)
-    own = processes()
     with launched(own, folder, partial(_claim, prepared, folder, spec, refusal, progress)) as launch:
         if own.count == 1 and (kept := _finished_report(prepared, folder, spec)) is not None:
             return kept
@@ -274,6 +279,11 @@ def _try_judges(opened: OpenedRun, folder: RunFolder, progress: Progress) -> MME
     return refusal
 
 
+def _part_of(prepared: Prepared) -> PartSpec | None:
+    """The spec of a part of a run; None for one that continues no part of it."""
+    return None if prepared.deciding or prepared.imported else prepared.spec_of_part
+
+
 def _claim(
     prepared: Prepared,
     folder: RunFolder,
@@ -285,13 +295,12 @@ def _claim(
     if refusal is not None:
         raise refusal
     facts, leads = measured(prepared.model), processes().leads
-    part = None if prepared.deciding or prepared.imported else prepared.spec_of_part
 
     def by_files(tasks: Collection[str]) -> list[str]:
         progress.phase("pictures")
         return prepared.all_stored(tasks)
 
-    folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads, part, by_files)
+    folder.claim(spec, prepared.request.to_json(), facts.machine, facts.constants, leads, _part_of(prepared), by_files)
     if leads:  # once a launch: it may read every picture file
         folder.hold_files(prepared.picture_files)
         if prepared.judging:

@@ -253,6 +253,14 @@ class RunFolder:
         if (known := self.read("run.json")) is not None:
             self._refuse_other(known, spec, request, part)
 
+    def grows(self, spec: Mapping[str, object], request: Mapping[str, object], part: PartSpec | None) -> bool:
+        """Whether a run of this spec continues that of the folder with more tasks or docs. Writes nothing, and needs no lock.
+
+        request, part: as of `claim`. Raises ConfigError if the folder has a run of another spec.
+        """
+        known = self.read("run.json")
+        return known is not None and self._refuse_other(known, spec, request, part)
+
     def _refuse_other(
         self,
         known: Options,

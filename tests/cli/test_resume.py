@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.engine.journal import read_journal
+from mm_eval.values.errors import ConfigError
 from tests.folders import results_of
 from tests.processes import HANGS
 
@@ -133,6 +134,26 @@ def test_more_tasks_continue_with_the_recorded_answers(cli, tmp_path: Path) -> N
     of_docs = ("--samples", '{"mme": [3, 5], "seedbench": [1]}')
     more = cli("--tasks", "mme,seedbench", *folder[:-1], tmp_path / "picked", *of_docs)
     assert more.code == 0 and "2 answers were there, 1 was requested" in more.out, more.out
+
+
+@pytest.mark.parametrize("what", ("_try_walls", "prepare_once"))
+def test_a_run_that_cant_begin_with_more_tasks_leaves_the_folder_as_it_was(
+    what: str, cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = ("--model", "dummy", "--sample", "--limit", "4", "--output_path", tmp_path / "run")
+    assert cli("--tasks", "mme", *folder).code == 0
+    before = {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+
+    def refuses(_: object) -> None:
+        raise ConfigError("it can't be had.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"mm_eval.run.{what}", refuses)
+        refused = cli("--tasks", "mme,seedbench", *folder)
+        assert refused.code == 2 and "it can't be had" in refused.err
+    assert before == {path: path.read_bytes() for path in (tmp_path / "run").rglob("*") if path.is_file()}
+    assert "all 4 answers were in the run folder already" in cli("--tasks", "mme", *folder).out
+    assert cli("--tasks", "mme,seedbench", *folder).code == 0
 
 
 def test_a_larger_limit_with_other_prompts_is_another_run(cli, tmp_path: Path) -> None:

@@ -271,6 +271,15 @@ def test_another_judge_of_the_same_name_is_refused(judged, server) -> None:
         assert named.code == 0 and named.results["results"]["graded"]["judge_score@mine,none"] == 4 / 6
 
 
+def test_another_judge_of_the_same_name_costs_no_numbers_of_a_run_that_would_get_more_docs(judged, server) -> None:
+    few = judged.with_server(server, "--limit", 4)
+    with serving() as other:
+        ran = judged.with_server(other)
+        assert ran.code == 2 and "another judge called 'judge-1'" in ran.err and not other.asked
+        assert (few.folder / "results.json").exists() and judged.with_server(server, "--limit", 4).code == 0
+        assert judged.with_server(server).code == 0
+
+
 def test_the_key_is_in_no_file(judged, server, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     ran = judged.with_server(server)
