@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -177,7 +178,7 @@ class OpenAI(Model):
         self._transport()
 
     def _transport(self) -> httpx.AsyncBaseTransport:
-        """The connections. ConfigError where the proxy of the environment can't be used."""
+        """The connections. ConfigError where a proxy or the certificates that the environment names can't be used."""
         from httpx import InvalidURL
 
         try:
@@ -185,6 +186,10 @@ class OpenAI(Model):
         except (ImportError, ValueError, InvalidURL) as error:  # its message may contain the proxy's password
             hint = "Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY; SOCKS needs pip install 'httpx[socks]'."
             raise ConfigError(f"the proxy can't be used ({type(error).__name__}).", hint=hint) from None
+        except OSError as error:
+            what = f"the certificates to trust can't be read: {error.strerror or error}."
+            hint = "It names a file with certificates in PEM."
+            raise ConfigError(what, where=f"SSL_CERT_FILE={os.environ.get('SSL_CERT_FILE', '')}", hint=hint) from None
 
     def secrets(self) -> tuple[str, ...]:
         """The texts that must reach neither a file nor a terminal."""
@@ -488,7 +493,9 @@ class OpenAI(Model):
 
         limits = limits_of(self.args, self.urls)
         most, connecting = int(limits.max_reply_mb * MEGABYTE), min(CONNECT_TIMEOUT, limits.timeout / 2)
-        return Proxied(most, connecting) if PROXIES & getproxies().keys() else Lanes(most, connecting)
+        if PROXIES & getproxies().keys():
+            return Proxied(most, connecting)
+        return Lanes(most, connecting, any(urlsplit(url).scheme == "https" for url in self.urls))
 
     async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
         from .client.errors import Fatal, Filtered

@@ -36,11 +36,16 @@ WINDOWS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate"
 
 
 class Lanes(httpx.AsyncBaseTransport):
-    """One connection for each request in flight, reused by later requests."""
+    """One connection for each request in flight, reused by later requests.
 
-    def __init__(self, most: int = MOST, connecting: float = CONNECT_TIMEOUT) -> None:
+    secure: some will be over TLS, so that what certificates are trusted is read now. OSError if it can't be.
+    """
+
+    def __init__(self, most: int = MOST, connecting: float = CONNECT_TIMEOUT, secure: bool = False) -> None:
         self._bodies, self._connecting = Bodies(most), connecting
         self._context: ssl.SSLContext | None = None
+        if secure:
+            self._secure()
         self._free: list[Lane] = []
         self._all: list[Lane] = []
 

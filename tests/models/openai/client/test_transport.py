@@ -14,6 +14,7 @@ from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.client.transport import Lanes, Proxied
 
 from mm_eval.engine.model import ModelSettings
+from mm_eval.values.errors import ConfigError
 
 Serve = Callable[[asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
@@ -189,3 +190,22 @@ def test_hosts_without_a_proxy_are_no_proxy(monkeypatch: pytest.MonkeyPatch) -> 
     assert isinstance(transport(), Lanes)
     monkeypatch.setenv("https_proxy", "http://127.0.0.1:9")
     assert isinstance(transport(), Proxied)
+
+
+@pytest.mark.parametrize("proxy", ("", "http://127.0.0.1:9"))
+@pytest.mark.parametrize("content", (None, "no certificate\n"))
+def test_a_file_of_certificates_that_cant_be_read_is_told_before_the_first_request(
+    proxy: str, content: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    if proxy:
+        monkeypatch.setenv("https_proxy", proxy)
+    if content is not None:
+        (tmp_path / "authorities.pem").write_text(content)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "authorities.pem"))
+    model = OpenAI({"base_url": "https://127.0.0.1:9/v1", "model": "m"}, ModelSettings())
+    with pytest.raises(ConfigError, match=r"authorities\.pem: the certificates to trust can't be read: .*[Nn]o "):
+        model.prepare()
+    if not proxy:  # nothing is read for a server without TLS
+        OpenAI({"base_url": "http://127.0.0.1:9/v1", "model": "m"}, ModelSettings()).prepare()
