@@ -347,12 +347,16 @@ def as_sent(picture: Image) -> Image:
         return picture
     digest = picture_digest(picture)
     mime, content = encoded(picture, digest)
-    return of_sent_file(mime, content, digest, picture.size)
+    is_stored = original is not None and original.content is not None and original.root.file_digest != ""
+    return of_sent_file(mime, content, digest, picture.size, is_stored)
 
 
-def of_sent_file(mime: str, content: bytes, digest: str, size: tuple[int, int]) -> Image:
-    """An RGB picture of a file of ours, or of one that has its pixels. It is known by its pixels: the file may be another one
-    with the next version of Pillow."""
+def of_sent_file(mime: str, content: bytes, digest: str, size: tuple[int, int], is_stored: bool = False) -> Image:
+    """An RGB picture of a file of ours, or of one that has its pixels.
+
+    is_stored: it is the file that the picture was read from, which may identify it. A picture of any other file is known by its
+    pixels: the file may be another one with the next version of Pillow.
+    """
     from PIL import Image
 
     from mm_eval.data.shared import Original, share
@@ -361,7 +365,8 @@ def of_sent_file(mime: str, content: bytes, digest: str, size: tuple[int, int]) 
         return as_rgb(open_picture(content)).im
 
     original = Original(None, content, digest, decode=decoded, file_bytes=len(content))
-    original.file_digest = ""
+    if not is_stored:
+        original.file_digest = ""
     header = Image.Image()
     header._mode, header._size = "RGB", size
     picture = share(header, original)

@@ -15,6 +15,7 @@ from PIL import Image
 from mm_eval.data import decode
 from mm_eval.engine.model import ModelSettings
 from mm_eval.prepare import Prepared
+from mm_eval.prompt.visuals import PictureCache
 from mm_eval.run import RunRequest, evaluate, score
 from mm_eval.values.errors import ConfigError
 from mm_eval.verbs.study.earlier import EarlierAnswers
@@ -34,6 +35,12 @@ metric_list: [{metric: exact_match}]
 UTILS = """
 def as_stored(doc):
     return [doc["image"].convert("RGB")]
+
+
+def looked_at(doc):
+    picture = doc["image"].convert("RGB")
+    picture.getpixel((0, 0))
+    return [picture]
 
 
 def one_is_cut(doc):
@@ -120,7 +127,8 @@ class Runs:
 
 @pytest.fixture
 def runs(tmp_path, monkeypatch):
-    return Runs(tmp_path, monkeypatch)
+    yield Runs(tmp_path, monkeypatch)
+    decode._recent.cache_clear()  # a test may have made it smaller
 
 
 def by_file(content):
@@ -200,6 +208,30 @@ def test_the_cache_gives_answers_to_files_where_one_more_picture_makes_all_known
     assert not runs.run("again", use_cache=shared).requests
     runs.data([saved(5), *files[1:]])
     assert sent(runs.run("other", use_cache=shared)) == Counter([saved(5)])
+
+
+def small_caches(runs):
+    """Pictures are read again for each of their uses, as in a run of many docs."""
+    begin = PictureCache.__init__
+    runs.monkeypatch.setattr(PictureCache, "__init__", lambda self: begin(self, 1, 1))
+    runs.monkeypatch.setattr(decode, "KEPT", 0)
+    decode._recent.cache_clear()
+
+
+def test_a_stored_picture_that_a_function_has_looked_at_is_known_by_its_file(runs):
+    small_caches(runs)
+    files = [saved(n) for n in range(6)]
+    runs.data(files, "looked_at")
+    runs.run(limit=3)
+    assert len(runs.run().requests) == 3 and runs.digests() == list(map(by_file, files))
+
+
+def test_the_cache_finds_files_in_a_run_by_pixels_that_holds_only_the_last_pictures(runs):
+    small_caches(runs)
+    runs.data([*map(saved, range(20)), saved(30, **turned())])
+    shared = str(runs.path / "shared")
+    runs.run("few", use_cache=shared, limit=20)
+    assert len(runs.run("all", use_cache=shared).requests) == 1 and runs.rule("all") is None
 
 
 @pytest.mark.parametrize("by_files", (True, False))
