@@ -305,7 +305,7 @@ def _terminal_columns(letter: str, called: Mapping[str, str], every: bool) -> li
         Column(difference, cell="difference"),
         Column("95% interval"),
         Column("p (Holm)", spare=1),
-        Column("docs", spare=3),
+        Column("documents", cell="docs", spare=3),
         Column("lost", spare=4),
         Column("gained", spare=4),
         Column(SMALLEST_VISIBLE, spare=5),
