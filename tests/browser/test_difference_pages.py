@@ -34,8 +34,10 @@ def test_the_pages_draw_at_each_width_and_never_scroll_sideways(opened, request,
     page = opened(request.getfixturevalue(name), width=width, dark=dark)
     assert page.execute_script("return document.documentElement.scrollWidth <= innerWidth")
     text = page.execute_script("return document.body.innerText")
-    for words in ("mme_perception_score", "95% interval", "p (Holm)", "lost", "gained", "Bundled sample data, not MME"):
+    for words in ("mme_perception_score", "95% interval", "Bundled sample data, not MME"):
         assert words in text
+    heads = page.execute_script("return document.querySelector('#overview').textContent")  # a phone labels each cell
+    assert all(words in heads for words in ("p (Holm)", "lost", "gained"))
     assert page.execute_script("return document.querySelectorAll('#overview .track').length") >= 2
     size = page.execute_script("return document.querySelector('#overview .track').getBoundingClientRect().width")
     assert size == 150, "an interval is as wide in a narrow table as in a wide one"
@@ -67,15 +69,15 @@ def counts(page):
 def test_a_count_shows_its_docs_and_all_answers_to_each(opened, compared):
     page = opened(compared)
     assert counts(page)[:2] == [
-        ["Show the documents lost by B in mme (mme_perception_score)", "130"],
-        ["Show the documents gained by B in mme (mme_perception_score)", "10"],
+        ["Show the documents lost by worse.jsonl in mme (mme_perception_score)", "130"],
+        ["Show the documents gained by worse.jsonl in mme (mme_perception_score)", "10"],
     ]
     page.execute_script("document.querySelectorAll('button.count')[1].click()")
-    assert count(page) == "10 of 420" and "10 gained by B in mme" in page.execute_script(
+    assert count(page) == "10 of 420" and "10 gained by worse.jsonl in mme" in page.execute_script(
         "return document.body.innerText"
     )
     shown = detail(page)
-    assert "mme, doc 0 " in shown and "Answer in A" in shown and "Answer in B" in shown and "Answer in C" in shown
+    assert "mme, doc 0 " in shown and all(f"Answer in {name}.jsonl" in shown for name in ("perfect", "worse", "attack"))
     page.execute_script("document.querySelector('#only button').click()")
     assert count(page) == "420 of 420"
     hidden = page.execute_script("return [...document.querySelectorAll('tr.part')].filter((e) => e.hidden).length")
@@ -127,13 +129,13 @@ def test_each_pair_of_runs_has_a_matrix_whose_cells_show_their_samples(opened, c
         ".map((t) => [t.caption.textContent, ...[...t.querySelectorAll('td')].map((e) => e.textContent)])"
     )
     assert len(tables) == 3
-    [ab] = [counts for caption, *counts in tables if caption.startswith("A: ") and " and B: " in caption]
+    [ab] = [counts for caption, *counts in tables if caption.startswith("perfect.jsonl") and " and worse.jsonl" in caption]
     assert ab[1:3] == ["130", "10"] and sum(map(int, ab)) == 420, "lost and gained, as in the table"
     page.execute_script(
         "[...document.querySelectorAll('#charts table.confusion button')].find((e) => e.textContent === '130').click()"
     )
     assert count(page) == "130 of 420" and "cell=pair" in page.current_url
-    assert "right in A" in page.execute_script("return document.getElementById('only').innerText")
+    assert "right in perfect.jsonl" in page.execute_script("return document.getElementById('only').innerText")
 
 
 def test_prompts_have_a_map_and_dots_by_model_that_fit_on_a_phone(opened, prompts):

@@ -19,13 +19,13 @@ whole_record = Asker._record
 verdicts = 0
 
 
-def record_or_die(self: Asker, key: str, instances: list, answer: object, doc: object = None) -> object:
+def record_or_die(self: Asker, key: str, instances: list, *others: object, **named: object) -> object:
     global verdicts
     if instances[0].judge:
         verdicts += 1
         if point == f"verdict{verdicts}":
             die()
-    return whole_record(self, key, instances, answer, doc)
+    return whole_record(self, key, instances, *others, **named)
 
 
 if point == "answers":

@@ -71,8 +71,8 @@ def test_a_model_is_told_the_same_of_a_function_of_another_process(why: str, tmp
 
 DOC = TYPED[TYPED.index('    """') : TYPED.rindex('"""') + 3]
 WRONG = {
-    "no type": (("which: int", "which"), "the parameter 'which' of the tool 'read_sign' has no type"),
-    "another type": (("which: int", "which: complex"), "the parameter 'which' of the tool 'read_sign' has no type"),
+    "no type": (("which: int", "which"), "the parameter 'which' of the tool 'read_sign' needs a type"),
+    "another type": (("which: int", "which: complex"), "the parameter 'which' of the tool 'read_sign' needs a type"),
     "an unknown type": (
         ("which: int", "which: Nothing"),
         "the types of the tool 'read_sign' can't be read: name 'Nothing'",

@@ -139,6 +139,8 @@ class _ErrorRate(CorpusMetric[list[str], tuple[list[str], str]]):
 
     def _errors(self, reference: str, said: str) -> tuple[int, int]:
         length, other = self.length(reference), self.length(said)
+        if reference == said:
+            return 0, length
         if length * other > MOST_PAIRS:
             too_large(f"an error rate (at most {MOST_PAIRS:,} pairs of words or characters)")
             return max(length, other), length
