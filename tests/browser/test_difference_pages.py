@@ -129,7 +129,9 @@ def test_each_pair_of_runs_has_a_matrix_whose_cells_show_their_samples(opened, c
         ".map((t) => [t.caption.textContent, ...[...t.querySelectorAll('td')].map((e) => e.textContent)])"
     )
     assert len(tables) == 3
-    [ab] = [counts for caption, *counts in tables if caption.startswith("perfect.jsonl") and " and worse.jsonl" in caption]
+    [ab] = [
+        counts for caption, *counts in tables if caption.startswith("perfect.jsonl") and " and worse.jsonl" in caption
+    ]
     assert ab[1:3] == ["130", "10"] and sum(map(int, ab)) == 420, "lost and gained, as in the table"
     page.execute_script(
         "[...document.querySelectorAll('#charts table.confusion button')].find((e) => e.textContent === '130').click()"

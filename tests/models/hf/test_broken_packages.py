@@ -11,7 +11,6 @@ import pytest
 from mm_eval.models.hf.processor import naming
 
 from mm_eval.values.errors import ConfigError
-from tests.sets import few
 
 OPERATOR = 'raise RuntimeError("operator torchvision::nms does not exist")'
 LIBRARY = 'raise OSError("libcudart.so.13: cannot open shared object file")'
@@ -26,8 +25,15 @@ FAILS = {
 }
 
 
-@pytest.mark.full
-@pytest.mark.parametrize("kind", few(FAILS, "torchvision operator", "torchaudio library"))
+@pytest.mark.parametrize(
+    "kind",
+    [
+        pytest.param(
+            kind, marks=pytest.mark.full if kind in ("torchvision operator", "soxr symbol") else pytest.mark.slow
+        )
+        for kind in FAILS
+    ],
+)
 def test_a_run_says_so_once_and_goes_on_without_it(tmp_path: Path, kind: str) -> None:
     name = kind.split()[0]
     package = tmp_path / "first" / name
