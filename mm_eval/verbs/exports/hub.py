@@ -79,13 +79,20 @@ def eval_results(run: RecordedRun, source: str | None = None) -> list[JsonObject
 def not_registered(run: RecordedRun) -> list[str]:
     """The benchmarks of a run that the hub has no place for, as far as is known."""
     inside = {member for name in run.results.groups for member in run.results.members[name]}
-    return [name for name in run.results.rows if split_python(name)[0] not in REGISTERED and name not in inside]
+    return [name for name in run.results.rows if _hub_task(run, name) is None and name not in inside]
+
+
+def _hub_task(run: RecordedRun, name: str) -> HubTask | None:
+    """The benchmark's task that a row of a run is of: by its name, and by the data set that it was asked on."""
+    task = REGISTERED.get(split_python(name)[0])
+    paths = {str(run.results.configs[leaf].get("dataset_path")) for leaf in run.results.leaves(name)}
+    return task if task is not None and paths == {task.dataset} else None
 
 
 def _entries(run: RecordedRun, source: str | None) -> Iterator[JsonObject]:
     for name in run.results.rows:
-        plain, with_python = split_python(name)
-        number, task = run.results.headline(name), REGISTERED.get(plain)
+        with_python = split_python(name)[1]
+        number, task = run.results.headline(name), _hub_task(run, name)
         if task is None or number is None or not isinstance(number.value, (int, float)):
             continue
         leaves = run.results.leaves(name)

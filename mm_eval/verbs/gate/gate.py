@@ -113,7 +113,7 @@ def gate(policy: Policy, run: RecordedRun, reference: RecordedRun, mix_judges: b
             what = f"neither run has a benchmark {name!r}."
             raise ConfigError(what, where=clause.where, hint=did_you_mean(name, known))
     [comparison] = compare([reference, run], mix_judges=mix_judges)
-    pairs = list(_clauses(policy, run, reference, comparison))
+    pairs = list(_clauses(policy, reference))
     if not any(not clause.advisory for _, clause in pairs):
         what = f"no clause of the policy that decides is on a benchmark of {run.folder} and {reference.folder}."
         raise ConfigError(what, where=policy.path, hint="State `default: {loss: 0.5}`, or one of their benchmarks.")
@@ -122,9 +122,7 @@ def gate(policy: Policy, run: RecordedRun, reference: RecordedRun, mix_judges: b
     return Gate(policy, run, reference, comparison, checked, level, tuple(comparison.differs))
 
 
-def _clauses(
-    policy: Policy, run: RecordedRun, reference: RecordedRun, comparison: Comparison
-) -> Iterator[tuple[str, Clause]]:
+def _clauses(policy: Policy, reference: RecordedRun) -> Iterator[tuple[str, Clause]]:
     """Each benchmark with its clause, in the order of the policy; the default is on each that the reference has beside them."""
     yield from policy.clauses.items()
     if policy.default is None:
@@ -163,6 +161,7 @@ def _checked(
     margin = clause.margin(change.unit, float(change.first.value))
     low, high = lower_end(loss, level), upper_end(loss, level)
     if (looked := _after_looking(name, run, reference)) is not None and looked.get("interval"):
+        loss = replace(loss, value=-looked["difference"] if change.better else looked["difference"], n=looked["docs"])
         low, high = AllowedLoss(margin, change.better).ends((looked["interval"][0], looked["interval"][1]))
     found = replace(open_, change=change, loss=loss, margin=margin, low=low, high=high)
     if high is None:
@@ -172,25 +171,29 @@ def _checked(
 
 
 def _after_looking(name: str, run: RecordedRun, reference: RecordedRun) -> JsonObject | None:
-    """How the comparison of the two on a row ended, where a run stopped by a policy; its interval holds at all looks."""
-    models = {str(side.request.get("name")) for side in (run, reference)}
-    for side in (run, reference):
-        for each in (side.results.looks or {"comparisons": []})["comparisons"]:
-            if each.get("row") == name and {each.get("first"), each.get("second")} == models and "allowed" in each:
-                return each
-    return None
+    """How the comparison of the two on a row ended, where a run stopped by a policy; its interval holds at all looks.
+
+    Both runs have recorded it alike. One with the reference as the other model, or with another run of its name, is none.
+    """
+    pair = {"row": name, "first": str(reference.request.get("name")), "second": str(run.request.get("name"))}
+    of_sides = []
+    for side in (reference, run):
+        recorded = side.results.looks["comparisons"] if side.results.looks else ()
+        of_sides += [each for each in recorded if "allowed" in each and pair.items() <= each.items()]
+    if len(of_sides) != 2 or of_sides[0].get("docs") != of_sides[1].get("docs"):
+        return None
+    alike = math.isclose(of_sides[0]["difference"], of_sides[1]["difference"], abs_tol=1e-9)
+    return of_sides[1] if alike and "interval" in of_sides[1] else None
 
 
 def _stopped_otherwise(name: str, run: RecordedRun, reference: RecordedRun, level: float) -> str:
     """Why the numbers of a run that stopped early give no bounds here; empty where they do, or where it did not stop."""
     stopped = [side for side in (run, reference) if (row := side.results.rows.get(name)) is not None and row.stopped]
-    if not stopped:
-        return ""
     looked = _after_looking(name, run, reference)
-    if looked is None:
+    if looked is not None and float(looked.get("alpha", 1.0)) / 2 > level * (1 + 1e-9):
+        return f"{run.folder} stopped by a policy with a larger alpha, or with fewer clauses"
+    if stopped and looked is None:
         return f"{stopped[0].folder} stopped when another comparison was decided, so that its bounds would not hold"
-    if float(looked.get("alpha", 1.0)) / 2 > level * (1 + 1e-9):
-        return f"{stopped[0].folder} stopped by a policy with a larger alpha, or with fewer clauses"
     return ""
 
 
@@ -229,7 +232,7 @@ def _with_missing(found: Checked, missing: Mapping[str, int], reference: Recorde
     found, low, high = replace(found, low=None, high=None, missing=total, why=why), found.low, found.high
     if low is None or high is None or found.change is None:
         return found
-    key, shares, docs = found.change.key, list[float](), 0
+    key, shares = found.change.key, list[float]()
     for leaf, count in missing.items():
         task = reference.tasks[leaf]
         function, scored = task.aggregation(key), len(task.values.get(key, {}))
@@ -239,11 +242,10 @@ def _with_missing(found: Checked, missing: Mapping[str, int], reference: Recorde
         if whole != (0.0, 1.0) or not scored:
             return found
         shares.append(min(1.0, count / scored))
-        docs += scored
     if len(shares) == 1:
         [share] = shares
         return replace(found, low=(1 - share) * low - share, high=(1 - share) * high + share)
-    worst = 2 * max(sum(shares) / len(shares), total / docs)  # a group's members count alike, or by their documents
+    worst = 2 * max(shares)  # whatever each member counts in the group
     return replace(found, low=low - worst, high=high + worst)
 
 

@@ -198,6 +198,8 @@ def test_a_release_stops_when_the_policy_is_decided_and_the_gate_agrees(release,
     done = cli("gate", release / "policy.yaml", out / "guesses", "--against", out / "ours", "--format", "json")
     clauses = {each["benchmark"]: each for each in json.loads(done.out)["clauses"]}
     assert done.code == 1 and clauses["mme"]["at_least"] == pytest.approx(-mme["interval"][1])
+    swapped = cli("gate", release / "policy.yaml", out / "ours", "--against", out / "guesses", "--format", "json")
+    assert swapped.code == 3 and all(each["state"] == "undecided" for each in json.loads(swapped.out)["clauses"])
     (release / "stricter.yaml").write_text("alpha: 0.001\ndefault: {loss: 5}")
     done = cli("gate", release / "stricter.yaml", out / "guesses", "--against", out / "ours")
     assert done.code == 3 and "stopped by a policy with a larger alpha" in " ".join(done.out.split())

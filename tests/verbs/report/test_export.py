@@ -230,8 +230,14 @@ def test_the_hub_gets_registered_benchmarks_and_no_others(cli, gpqa: Path, tmp_p
     assert entry.value in [round(100 * value, 4) for key, value in results.items() if key.endswith(",none")]
 
 
+def test_a_task_of_that_name_on_other_data_is_not_the_benchmark(gpqa: Path) -> None:
+    other = RecordedRun.read(gpqa)
+    other.results.configs["gpqa_diamond"] = {**other.results.configs["gpqa_diamond"], "dataset_path": "mine/questions"}
+    assert hub.eval_results(other) == [] and hub.not_registered(other) == ["gpqa_diamond", "mme"]
+
+
 def test_points_are_no_shares_to_the_hub(gpqa: Path, monkeypatch) -> None:
-    monkeypatch.setitem(hub.REGISTERED, "mme", hub.HubTask("a/b", "c", ""))  # type: ignore[arg-type]
+    monkeypatch.setitem(hub.REGISTERED, "mme", hub.HubTask("lmms-lab/MME", "c", ""))  # type: ignore[arg-type]
     weak = RecordedRun.read(gpqa)
     weak.results.rows["mme"].numbers[:] = [replace(each, value=0.5) for each in weak.results.rows["mme"].numbers]
     [value] = [entry["value"] for entry in hub.eval_results(weak) if entry["dataset"]["task_id"] == "c"]
