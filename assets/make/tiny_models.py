@@ -1,6 +1,7 @@
 """The two tiny models: tokenizer, processor and an untrained model of a real architecture for each."""
 
 import json
+import os
 import random
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,29 @@ background foreground visible located following option describe caption question
 """Frequent English words, so that the merges of the vocabulary are not those of our questions only."""
 
 
+def byte_level_bpe(text: list[str], special: list[str], vocabulary: int) -> Tokenizer:
+    """A byte-level BPE trained on a text. special: tokens of their own."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary,
+        special_tokens=[AddedToken(token, special=True, normalized=False) for token in special],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(text, trainer)
+    return tokenizer
+
+
+def save_checkpoint(state: dict[str, Any], path: Path) -> None:
+    """Writes a checkpoint of a training beside its place and moves it there, so that a kill leaves the old one."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_suffix(".part")
+    torch.save(state, part)
+    os.replace(part, path)
+
+
 def build_tokenizer(arch: str, vocabulary: int = 800) -> PreTrainedTokenizerFast:
     """A byte-level BPE trained on the questions and plain English: every text has tokens, none is unknown."""
     rng = random.Random(5)
@@ -71,16 +95,7 @@ def build_tokenizer(arch: str, vocabulary: int = 800) -> PreTrainedTokenizerFast
         special += ["<|image_pad|>", "<|video_pad|>"]
         options.update(eos_token="<|im_end|>", pad_token="<|endoftext|>")
         options["extra_special_tokens"] = {"image_token": "<|image_pad|>", "video_token": "<|video_pad|>"}
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary,
-        special_tokens=[AddedToken(token, special=True, normalized=False) for token in special],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(text, trainer)
+    tokenizer = byte_level_bpe(text, special, vocabulary)
     if arch == "llava":
         begin = ("<s>", tokenizer.token_to_id("<s>"))
         tokenizer.post_processor = processors.TemplateProcessing(

@@ -9,7 +9,6 @@ of the question are taught the steps that lead to an answer (hints.py).
 import argparse
 import json
 import math
-import os
 import random
 import time
 from dataclasses import dataclass
@@ -28,7 +27,7 @@ from questions import AGAIN, HEAVY, draw_training
 from safetensors.torch import load_file, save_file
 from sample_data import digest, held_out
 from stories import draw_stories
-from tiny_models import build_model, build_processor, build_tokenizer, load, save_processor
+from tiny_models import build_model, build_processor, build_tokenizer, load, save_checkpoint, save_processor
 from torch import Tensor
 from tqdm import tqdm
 from zoom import draw_chain
@@ -119,10 +118,7 @@ class Run:
             "progress": vars(self.progress),
             "log": self.log,
         }
-        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        part = self.checkpoint.with_suffix(".part")
-        torch.save(state, part)
-        os.replace(part, self.checkpoint)
+        save_checkpoint(state, self.checkpoint)
 
     def resume(self) -> None:
         """Goes on from the checkpoint, at the share of the schedule that it had reached."""

@@ -10,7 +10,6 @@ option, as MMAU's rule wants it; some questions ask for its letter.
 import argparse
 import json
 import math
-import os
 import random
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,8 +19,7 @@ import torch
 import torch.nn.functional as F
 from muon import Muon
 from sounds import ASKS, KINDS, PITCHES, RATE, Question, Sound, draw, pitch_class, questions
-from tiny_models import PLAIN
-from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers, trainers
+from tiny_models import PLAIN, byte_level_bpe, save_checkpoint
 from torch import Tensor
 from tqdm import trange
 from transformers import (
@@ -96,16 +94,7 @@ def build_tokenizer(vocabulary: int = 560) -> PreTrainedTokenizerFast:
             for _ in range(4):
                 text += render(Question(asked, tuple(options), options[0], name), rng)
     special = ["<|endoftext|>", "<|im_start|>", "<|im_end|>", AUDIO, "<|audio_bos|>", "<|audio_eos|>"]
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    trainer = trainers.BpeTrainer(
-        vocab_size=vocabulary,
-        special_tokens=[AddedToken(token, special=True, normalized=False) for token in special],
-        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False,
-    )
-    tokenizer.train_from_iterator(text, trainer)
+    tokenizer = byte_level_bpe(text, special, vocabulary)
     return PreTrainedTokenizerFast(
         tokenizer_object=tokenizer,
         padding_side="left",
@@ -249,10 +238,7 @@ class Run:
             "random": self.rng.getstate(),
             "done": self.done,
         }
-        self.checkpoint.parent.mkdir(parents=True, exist_ok=True)
-        part = self.checkpoint.with_suffix(".part")
-        torch.save(state, part)
-        os.replace(part, self.checkpoint)
+        save_checkpoint(state, self.checkpoint)
 
     def resume(self) -> None:
         """Goes on from the checkpoint."""

@@ -14,7 +14,7 @@ from mm_eval.engine.model import Model, request_key, shares
 from mm_eval.engine.records import answer_record
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.model_names import answers_for
-from mm_eval.values.types import FILE_MARK, Answer, Instance, JsonObject
+from mm_eval.values.types import FILE_MARK, Answer, Instance
 
 log = logging.getLogger(__name__)
 
@@ -94,8 +94,8 @@ class AnswerCache(KnownAnswers):
             return None
         if self._model.settings.on_long_prompt == "fail" and answer.cut is not False:
             return None  # the prompt was cut, or may have been
-        nothing: JsonObject = dict.fromkeys(("images", "turn_pictures", "clips", "heard", "turn_shown"), ())
-        return replace(answer, attempts=0, cut=bool(answer.cut), usage={}, key="", **nothing)
+        plain = replace(answer, images=(), turn_pictures=(), clips=(), heard=(), turn_shown=())
+        return replace(plain, attempts=0, cut=bool(answer.cut), usage={}, key="")
 
     def put(self, answer: Answer, instance: Instance) -> None:
         """Adds a recorded answer. A write failure ends the cache, not the run."""

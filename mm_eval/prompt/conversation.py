@@ -26,7 +26,6 @@ from mm_eval.values.types import (
     End,
     Heard,
     Instance,
-    JsonObject,
     Message,
     mark_of,
 )
@@ -165,8 +164,9 @@ class _Chain:
             added=(*turn.visuals,) if fresh else (*self.added, *turn.visuals),
             counts=(*counts, len(turn.digests)),
         )
-        nothing: JsonObject = dict.fromkeys(("image_digests", "clips", "turn_pictures", "heard", "turn_shown"), ())
-        before = replace(instance, pixels=0, **nothing) if fresh else instance
+        before = instance
+        if fresh:
+            before = replace(instance, pixels=0, image_digests=(), clips=(), turn_pictures=(), heard=(), turn_shown=())
         shown = before.turn_shown or tuple(["i" * count for count in before.turn_pictures])
         heard = (*before.heard, *turn.heard)
         digests = (*before.image_digests, *turn.digests)

@@ -117,7 +117,9 @@ class TranslationMetric(CorpusMetric[list[str], tuple[list[str], list[str]]]):
 
     def __call__(self, references: Any, predictions: object) -> tuple[list[str], list[str]]:
         first = predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions
-        return _texts(references) or [""], ["" if first is None or isinstance(first, (list, tuple)) else str(first)]
+        return texts_within(references) or [""], [
+            "" if first is None or isinstance(first, (list, tuple)) else str(first)
+        ]
 
     def aggregation(self, items: Sequence[Any]) -> float:
         return self._score([sum(column) for column in zip(*self._rows(items), strict=True)])
@@ -141,7 +143,7 @@ class TranslationMetric(CorpusMetric[list[str], tuple[list[str], list[str]]]):
 
     def _rows(self, items: Sequence[Any]) -> list[tuple[float, ...]]:
         return [
-            self._row(tuple(_texts(references) or [""]), next(iter(_texts(predictions)), ""))
+            self._row(tuple(texts_within(references) or [""]), next(iter(texts_within(predictions)), ""))
             for references, predictions in items
         ]
 
@@ -307,10 +309,10 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     return ratio
 
 
-def _texts(value: Any) -> list[str]:
+def texts_within(value: Any) -> list[str]:
     """The texts of a reference that may be nested in lists."""
     if value is None:
         return []
     if isinstance(value, (list, tuple)):
-        return [text for part in value for text in _texts(part)]
+        return [text for part in value for text in texts_within(part)]
     return [str(value)]

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.scoring.metrics.bounds import too_large
+from mm_eval.scoring.metrics.corpus import texts_within
 from mm_eval.scoring.metrics.metric import metric
 from mm_eval.scoring.metrics.traits import CorpusMetric, SumStatistics, Undefined
 from mm_eval.values.errors import ConfigError, InvalidValue
@@ -108,7 +109,7 @@ class _ErrorRate(CorpusMetric[list[str], tuple[list[str], str]]):
     def __call__(self, references: Any, predictions: object) -> tuple[list[str], str]:
         first = predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions
         said = "" if first is None or isinstance(first, (list, tuple)) else str(first)
-        return [self.text(each) for each in _texts(references)] or [""], self.text(said)
+        return [self.text(each) for each in texts_within(references)] or [""], self.text(said)
 
     def text(self, text: str) -> str:
         """The text as it is compared; words are what stands between white space of any kind."""
@@ -197,12 +198,3 @@ class CharacterErrorRate(_ErrorRate):
 
     def aligned(self, reference: str, said: str) -> Any:
         return _jiwer().process_characters(reference, said)
-
-
-def _texts(value: Any) -> list[str]:
-    """The texts of a reference that may be nested in lists."""
-    if value is None:
-        return []
-    if isinstance(value, (list, tuple)):
-        return [text for part in value for text in _texts(part)]
-    return [str(value)]
