@@ -216,7 +216,7 @@ SPECIFIC = "lmms_eval_specific_kwargs"
 
 
 def _with_plain_keys(blocks: Mapping[object, object]) -> LocatedDict:
-    """Prompt blocks whose `default` has the keys that stand beside the blocks: lmms-eval gives them to every model."""
+    """Prompt blocks whose `default` has the keys beside the blocks: lmms-eval gives them to every model."""
     default = blocks.get("default") or {}
     plain = {name: value for name, value in blocks.items() if value is not None and not isinstance(value, Mapping)}
     if not plain or not isinstance(default, Mapping):

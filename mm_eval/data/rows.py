@@ -287,7 +287,7 @@ def _first(column: Any) -> bytes | None:
 
 
 def _is_sound(content: bytes, is_record: bool) -> bool:
-    """Whether a value is a file of sound. is_record: it stands in a record of bytes and path."""
+    """Whether a value is a file of sound. is_record: it is part of a record of bytes and path."""
     known = is_record or content.startswith(_SOUNDS)
     return known and len(content) > _LEAST_SOUND and bool(form_of(content[:16]))
 

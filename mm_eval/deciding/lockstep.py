@@ -1,6 +1,6 @@
 """What the models of a comparison know of each other: whose answers decide with theirs, and where those lie.
 
-Each model is a run of its own, perhaps in a process of its own. What it is worth after each look lies in its folder, as files
+Each model is a run of its own, perhaps in a process of its own. What it is worth after each look is in its folder, as files
 that are written once. Each run reads those of the others and comes to the same decisions, in whatever order the answers came.
 """
 

@@ -21,7 +21,7 @@ METADATA_ONLY = frozenset({"replace_schema_metadata"})
 def written_rows(rows: Any, given: Sequence[object] = ()) -> JsonObject:
     """What names a `datasets.Dataset` for the other process. given: those that this process got from it for this call.
 
-    What is not named lies in a file, which the reader removes.
+    What is not named is in a file, which the reader removes.
     """
     import pyarrow as pa
 
@@ -107,7 +107,7 @@ def _base(table: Any, given: Sequence[Any]) -> tuple[int | None, list[str]]:
 
 
 def _buffers(column: Any) -> list[object]:
-    """Where the values of a column lie in memory: equal lists are the same values."""
+    """Where the values of a column are in memory: equal lists are the same values."""
     found: list[Any] = [str(column.type)]
     for chunk in column.chunks:
         found += [len(chunk), chunk.offset, *((b.address, b.size) if b is not None else None for b in chunk.buffers())]

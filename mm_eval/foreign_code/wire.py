@@ -92,7 +92,7 @@ for _name in ("__getitem__", "get", "pop", "__contains__", "__iter__", "keys", "
 
 
 class Writer:
-    """One message on its way: `value` gives what stands in its JSON text, `blobs` the bytes beside it.
+    """One message on its way: `value` gives what is in its JSON text, `blobs` the bytes beside it.
 
     keep: takes an object that can't be sent and gives its number; without it such objects are errors.
     given: the pictures that the other side sent for this call, each with its pixels: one that comes back unchanged is named by

@@ -59,7 +59,7 @@ class OfSuites(MetaPathFinder, Loader):
         self.folders = [file.parent, *(folder for folder in self.folders if folder != file.parent)]
 
     def has(self, file: object) -> bool:
-        """Whether a file lies in the folder of a task file, or in the one around it."""
+        """Whether a file is in the folder of a task file, or in the one around it."""
         if not isinstance(file, str):
             return False
         around = [
@@ -208,7 +208,7 @@ def _named(name: str, fromlist: Sequence[str] | None, is_client: bool) -> Missin
 
 
 def _is_file_of_theirs(missing: str, variables: Mapping[str, Any]) -> bool:
-    """Whether a missing module lies beside the file, which imports it as if the folder were on the path."""
+    """Whether a missing module is beside the file, which imports it as if the folder were on the path."""
     return (Path(str(variables.get("__file__"))).parent / f"{missing.split('.')[0]}.py").is_file()
 
 
