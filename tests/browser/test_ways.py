@@ -40,10 +40,11 @@ def until(page, holds) -> None:
 def back(page):
     """The page one step back in its history, once it is there.
 
-    Not the driver's `back`: like the browser's button, it skips entries that no person's click made.
+    Not the driver's `back`: like the browser's button, it skips entries that no person's click made. The script ends before the
+    page is left: the driver runs a script again that was cut off by leaving its page, and that goes back twice.
     """
     before = page.current_url
-    page.execute_script("history.back()")
+    page.execute_script("setTimeout(() => history.back(), 0)")
     until(page, lambda: page.current_url != before)
     settled = "return document.readyState === 'complete' && document.documentElement.dataset.ready !== undefined"
     until(page, lambda: page.execute_script(settled))

@@ -160,7 +160,7 @@ def test_a_function_that_can_not_be_told_to_a_model() -> None:
 
     with pytest.raises(ConfigError, match="utils.py:3: the tool 'silent' has no docstring"):
         tool_of(silent, "utils.py:3")
-    with pytest.raises(ConfigError, match="the parameter 'text' of the tool 'untyped' has no type"):
+    with pytest.raises(ConfigError, match="the parameter 'text' of the tool 'untyped' needs a type"):
         tool_of(untyped)
 
 
