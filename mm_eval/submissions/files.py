@@ -37,7 +37,7 @@ class Submission:
     @property
     def file(self) -> str:
         """Its path in the run folder."""
-        return f"{FOLDER}/{self.stated.file}"
+        return file_of(self.name, self.stated)
 
     def reading(self, rows: Iterable[SampleRow]) -> Iterator[SampleRow]:
         """The rows of samples/<task>.jsonl, unchanged; each answered one adds a record."""
@@ -88,6 +88,13 @@ class Submission:
         return [f"{what}{':' if self.errors else ''}", *(f"  {error}" for error in self.errors)]
 
 
+def file_of(name: str, stated: SubmissionConfig) -> str:
+    """The path in the run folder of a task's file: answers.json of docvqa_test, answers@python.json of docvqa_test@python."""
+    form = name.rpartition("::")[2].partition("#")[0].partition("@")[2]
+    path = Path(stated.file)
+    return f"{FOLDER}/{path.stem}@{form.replace('@', '_')}{path.suffix}" if form else f"{FOLDER}/{path.name}"
+
+
 def record_of(record: Any, doc: Doc, answer: str) -> dict[str, object]:
     """The record of one doc. ScoringError if the task's function fails or gives something else than a mapping."""
     try:
@@ -108,9 +115,9 @@ def check_files(configs: Mapping[str, TaskConfig]) -> None:
     for name, config in configs.items():
         if config.submission is None:
             continue
-        file = config.submission.file
+        file = file_of(name, config.submission)
         if first.setdefault(file, name) != name:
-            what = f"{first[file]} and {name} both write {FOLDER}/{file}."
+            what = f"{first[file]} and {name} both write {file}."
             faults.append(ConfigError(what, where=config.where("submission"), hint="Run them one by one."))
     raise_all(faults)
 

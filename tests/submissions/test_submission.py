@@ -6,6 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from mm_eval import TaskManager
+from mm_eval.config.submission import SubmissionConfig
+from mm_eval.submissions.files import check_files, file_of
+
 TASK = """task: {name}
 dataset_path: json
 dataset_kwargs: {{data_files: {{test: rows.jsonl}}}}
@@ -127,3 +131,26 @@ def test_two_tasks_with_one_file_do_not_run_together(cli, folder: Path) -> None:
     (folder / "other.yaml").write_text(TASK.format(name="other", file="test.json", more=""))
     ran = cli(*words(folder, answers(folder, ANSWERS), "sub,other"))
     assert ran.code == 2 and "sub and other both write submissions/test.json" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("name", "file"),
+    [
+        ("sub", "test.json"),
+        ("own::sub", "test.json"),
+        ("sub#2", "test.json"),
+        ("sub@python", "test@python.json"),
+        ("own::sub@generate@python#2", "test@generate_python.json"),
+    ],
+)
+def test_a_task_asked_in_another_form_has_a_file_of_its_own(name: str, file: str) -> None:
+    assert file_of(name, SubmissionConfig("test.json", None)) == f"submissions/{file}"
+
+
+def test_a_task_runs_beside_itself_with_python(folder: Path) -> None:
+    configs = TaskManager(include_path=[folder]).load("sub,sub@python").tasks
+    check_files(configs)
+    assert {file_of(name, config.submission) for name, config in configs.items()} == {
+        "submissions/test.json",
+        "submissions/test@python.json",
+    }
