@@ -121,6 +121,10 @@ VERBS = {
         "mm_eval.verbs.validate.verb",
         "check task configs completely; the gold answers must score full marks",
     ),
+    "doubt": (
+        "mm_eval.verbs.doubt.verb",
+        "list documents whose gold answer is probably wrong, by the answers of several models",
+    ),
     "judge": (
         "mm_eval.judge.verb",
         "measure the judge of a run: known answers, both orders of a pair, people's labels",
@@ -138,7 +142,7 @@ GROUPS = {
     "look": ("report", "view", "diagnose", "show", "ls", "protocols"),
     "compare": ("compare", "gate", "why", "blind", "effort", "plan"),
     "share": ("export", "import", "bundle", "fetch"),
-    "check": ("validate", "judge", "sandbox", "tools"),
+    "check": ("validate", "doubt", "judge", "sandbox", "tools"),
 }
 """The verbs as the help groups them."""
 
