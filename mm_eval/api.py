@@ -132,13 +132,13 @@ class Results(Mapping[str, "Scores"]):
 
 def evaluate(
     tasks: str | Sequence[str] = (),
-    model: Any = None,
-    model_args: Mapping[str, Any] | str | None = None,
+    model: object = None,
+    model_args: Mapping[str, object] | str | None = None,
     *,
-    processor: Any = None,
-    identity: str | Mapping[str, Any] | None = None,
+    processor: object = None,
+    identity: str | Mapping[str, object] | None = None,
     progress: bool = False,
-    **options: Any,
+    **options: object,
 ) -> Results:
     """Runs `mm-eval run` in this process, or resumes a run, and returns its results.
 
@@ -206,7 +206,7 @@ def evaluate(
     return Results(report)
 
 
-def _read(options: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+def _read(options: Mapping[str, object]) -> tuple[dict[str, Any], list[str]]:
     """The options of `evaluate` by their names in a request, and a note for each of another suite that does nothing here."""
     from mm_eval.cli.options import read_pairs
     from mm_eval.request import RULES, by_field

@@ -101,7 +101,7 @@ def _check_visual_functions(task: Task, style: PromptStyle, doc_id: int) -> None
         except Exception:  # an unreadable picture fails its own doc
             return
 
-        def use(read: Doc, function: Callable[..., Any] = function) -> list[Exception | None]:
+        def use(read: Doc, function: Callable[..., object] = function) -> list[Exception | None]:
             try:
                 call(function, read, style.block, second=True)
             except KeyError as error:

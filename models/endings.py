@@ -15,7 +15,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import ENDINGS, Ended
@@ -119,7 +118,7 @@ FILTER_STATUSES = (400, 403, 422, 451)
 """HTTP statuses under which vendors withhold an answer because of its content."""
 
 
-def says_filtered(error: Any) -> bool:
+def says_filtered(error: object) -> bool:
     """Whether an error's body, or its text, says that the vendor's filter withheld the answer or refused the prompt.
 
     >>> says_filtered({"error": {"code": "content_filter", "message": "The response was filtered"}})
@@ -133,7 +132,7 @@ def says_filtered(error: Any) -> bool:
     )
 
 
-def _texts(value: Any, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
+def _texts(value: object, name: str = "", depth: int = 0) -> Iterator[tuple[str, str]]:
     """(name, text) of the fields of an error that say what it is, down to the fourth level."""
     if isinstance(value, Mapping) and depth < 4:
         for inner in ("error", "code", "type", "status", "innererror", "metadata", "message", "msg", "detail", "raw"):

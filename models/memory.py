@@ -109,7 +109,7 @@ class InMemory(Model):
         return callable(thing) and not isinstance(thing, Model) and not _is_module(thing) and not _is_pipeline(thing)
 
     @staticmethod
-    def of_function(function: Callable[..., Any], args: Options, settings: ModelSettings) -> Model:
+    def of_function(function: Callable[..., object], args: Options, settings: ModelSettings) -> Model:
         """The adapter of a function. ConfigError for arguments that it does not take."""
         return Function(function, settings, args)
 
@@ -217,7 +217,7 @@ class Function(Model):
     """
 
     def __init__(
-        self, function: Callable[..., Any], settings: ModelSettings, args: Options = MappingProxyType({})
+        self, function: Callable[..., object], settings: ModelSettings, args: Options = MappingProxyType({})
     ) -> None:
         self.function, self.name = function, called(function)
         own = vars(type(function)).get("__call__")
@@ -313,7 +313,7 @@ def _has_class(thing: object, name: str) -> bool:
     return any(f"{kind.__module__}.{kind.__qualname__}" == name for kind in type(thing).__mro__)
 
 
-def _parameters(function: Callable[..., Any]) -> frozenset[str]:
+def _parameters(function: Callable[..., object]) -> frozenset[str]:
     try:
         return frozenset(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a builtin without a signature

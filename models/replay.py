@@ -204,7 +204,7 @@ class Replay(Model):
             return False
         return _digest([instance.context, instance.target]) != asked
 
-    def _missing(self, instance: Instance, needed: str, found: Any) -> ModelError:
+    def _missing(self, instance: Instance, needed: str, found: object) -> ModelError:
         said = found in (FAILED, ANOTHER) if isinstance(found, str) else False
         got = "no row or too few answers" if found is None else found if said else repr(found)
         where = f"{instance.slot.name} doc {instance.doc_id}"
@@ -212,7 +212,7 @@ class Replay(Model):
         return ModelError(f"the file has {got} where {needed} is needed.", where=where, hint=hint)
 
 
-def _digest(value: Any) -> bytes:
+def _digest(value: object) -> bytes:
     """A short digest of a value as samples/ have it; the same for all values that JSON can't hold."""
     try:
         text = json.dumps(value, sort_keys=True, default=_json_value)
@@ -221,12 +221,12 @@ def _digest(value: Any) -> bytes:
     return hashlib.sha256(text.encode()).digest()[:8]
 
 
-def _json_value(value: Any) -> Any:
+def _json_value(value: object) -> Any:
     own = plain(value)
     return str(value) if own is value else own
 
 
-def _endings(stated: Any, count: int) -> tuple[Ended, ...]:
+def _endings(stated: object, count: int) -> tuple[Ended, ...]:
     """How each of `count` answers ended, as a row states it: one word for all, or one for each; without it "stop"."""
     words = (
         [stated] * max(1, count)

@@ -13,7 +13,6 @@ import re
 import shlex
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from mm_eval.aliases.flags import (
     ARGUMENTS,
@@ -249,7 +248,7 @@ def _is_as_here(name: str, value: str) -> bool:
     return value in (f"${{{name}}}", f"${name}") or os.environ.get(name) in (value, os.path.expanduser(value))
 
 
-def _as_words(key: Any, value: Any) -> list[str]:
+def _as_words(key: object, value: object) -> list[str]:
     """One option of a file as words."""
     option = f"--{str(key).replace('-', '_')}"
     if value is None or value is False or value in ("", {}, []):

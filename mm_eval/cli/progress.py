@@ -26,7 +26,7 @@ class ProgressBar(Progress):
     def __init__(self) -> None:
         self._bar: Any = None
         self._failed = 0
-        self._stream: Any = Lenient(sys.stderr)
+        self._stream = Lenient(sys.stderr)
         self._live = self._stream.isatty()
 
     def phase(self, name: str) -> None:
@@ -57,7 +57,7 @@ class ProgressBar(Progress):
 class _Lines:
     """The progress of a phase in lines of a log: "mm-eval: answering: 1,200 of 2,374 (51%), 12.3/s, 1:35 left, 2 failed"."""
 
-    def __init__(self, name: str, total: int, stream: Any) -> None:
+    def __init__(self, name: str, total: int, stream: Lenient) -> None:
         self._name, self._total, self._stream = name, total, stream
         self._done = self._failed = 0
         self._began = self._last = self._answered = time.monotonic()

@@ -14,7 +14,7 @@ import warnings
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from mm_eval.values.errors import MMEvalError, all_faults
 from mm_eval.values.safe import in_line, terminal_safe
@@ -35,12 +35,12 @@ class OutputError(Exception):
 class Output:
     """Standard output that raises OutputError where writing to it fails, so that no other error is mistaken for that."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
         try:
-            return int(self._stream.write(text))
+            return self._stream.write(text)
         except _BROKEN as error:
             raise OutputError(error) from error
 
@@ -57,7 +57,7 @@ class Output:
 class Lenient:
     """A text stream that drops what can't be written."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: TextIO | None) -> None:
         self._stream = stream
 
     def write(self, text: str) -> int:
@@ -73,7 +73,7 @@ class Lenient:
 
     def isatty(self) -> bool:
         with suppress(*_BROKEN):
-            return self._stream is not None and bool(self._stream.isatty())
+            return self._stream is not None and self._stream.isatty()
         return False
 
     def __getattr__(self, name: str) -> Any:
@@ -115,7 +115,7 @@ def output_was_lost() -> bool:
     return lost
 
 
-def say_loading(name: str, stream: Any) -> None:
+def say_loading(name: str, stream: Lenient) -> None:
     """Shows what happens now on a terminal, in a line that the next one replaces."""
     show_line(f"loading {name} ...", stream)
 

@@ -75,7 +75,7 @@ def invalid(option: str, value: object, rule: Rule, where: str = "") -> ConfigEr
     return ConfigError(f"{option} is {shown}; {rule.needed} is needed.", where=where)
 
 
-def as_list(value: Any) -> list[Any]:
+def as_list(value: object) -> list[Any]:
     return list(value) if isinstance(value, (list, tuple)) else [value] if value else []
 
 
@@ -122,7 +122,7 @@ def is_text(value: Any) -> bool:
     return _can_be_written(value) and bool(value.strip())
 
 
-def _can_be_written(value: Any) -> bool:
+def _can_be_written(value: object) -> bool:
     try:
         return isinstance(value, str) and value.encode() is not None
     except UnicodeEncodeError:
@@ -133,7 +133,7 @@ def is_path(value: Any) -> bool:
     return is_text(value) and "\0" not in value
 
 
-def is_json(value: Any, depth: int = 0) -> bool:
+def is_json(value: object, depth: int = 0) -> bool:
     """Whether JSON can hold a value: finite numbers, texts that can be written, at most `DEEPEST` levels."""
     if depth > DEEPEST:
         return False
@@ -182,7 +182,7 @@ def parse_json(text: str, option: str) -> Any:
         raise ConfigError(f"{option} is {shortly(text)}, which is not valid JSON: {error}.") from error
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, object]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     found = dict(pairs)
     if len(found) < len(pairs):
         twice = next(key for place, (key, _) in enumerate(pairs) if key in [other for other, _ in pairs[:place]])

@@ -482,7 +482,7 @@ def _stated_format(name: str, stated: object, where: str) -> Format | None:
     return build_format(spec, where=where)
 
 
-def _is_short(key: str, value: Any, layout: Format) -> bool:
+def _is_short(key: str, value: object, layout: Format) -> bool:
     """Whether a generation option caps the answer to a task's own prompt, such as a lone letter, below what a format asks for."""
     least = (layout.generation_kwargs or {}).get("max_new_tokens", 256)
     return key in TOKEN_CAPS and isinstance(value, (int, float)) and value < least

@@ -57,7 +57,7 @@ class LocatedDict(dict[Any, Any]):
             self.places = dict(items.places)
             self.warnings, self.of_lmms_eval = items.warnings, items.of_lmms_eval
 
-    def where(self, key: Any = None) -> str:
+    def where(self, key: object = None) -> str:
         """`file:line` of a key, or of the mapping itself if the key isn't in it."""
         if key in self and key not in self.places:
             return str(NOWHERE)

@@ -226,7 +226,7 @@ def _with_plain_keys(blocks: Mapping[object, object]) -> LocatedDict:
     return left
 
 
-def canonical_keys(config: Mapping[Any, Any]) -> LocatedDict:
+def canonical_keys(config: Mapping[object, object]) -> LocatedDict:
     """The mapping with aliases of keys replaced, and `metadata` as one mapping. ConfigError on two spellings of one key."""
     canonical = LocatedDict(config)
     canonical.of_lmms_eval = canonical.of_lmms_eval or any(key in canonical for key in OF_LMMS_EVAL)

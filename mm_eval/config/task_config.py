@@ -58,7 +58,7 @@ def _from_file(rule: Rule, default: object = None, key: str = "") -> Any:
     return field(default=default, metadata=about)
 
 
-def _parsed(parse: Callable[[Any, str], _T]) -> _T | None:
+def _parsed(parse: Callable[[object, str], _T]) -> _T | None:
     """A field of TaskConfig whose key has a type of its own. parse: makes it of the value that is stated, and of its place."""
     made: _T | None = field(default=None, metadata={"rule": schema.ANYTHING, "key": "", "parse": parse})
     return made
@@ -162,7 +162,7 @@ class TaskConfig:
         check_keys = partial(schema.check_keys, source, TASK_KEYS, f"task {name!r}", extra=has_class)
         parsed = dict[str, Any]()
 
-        def parse(key: str, made_of: Callable[[Any, str], Any]) -> None:
+        def parse(key: str, made_of: Callable[[object, str], object]) -> None:
             parsed[key] = made_of(source[key], source.where(key))
 
         parses = [partial(parse, key, made_of) for key, made_of in _PARSED.items() if source.get(key) is not None]
@@ -360,7 +360,7 @@ class TaskConfig:
         """The config for results.json: the keys as written, functions by name. hide: keys to leave out."""
         return {"task": self.name, **self._canonical(str, hide)}
 
-    def _canonical(self, function: Callable[[FunctionRef], Any], hide: tuple[str, ...] = ()) -> JsonObject:
+    def _canonical(self, function: Callable[[FunctionRef], object], hide: tuple[str, ...] = ()) -> JsonObject:
         stated = without(self.source, (*hide, *schema.HARMLESS, *schema.UNSUPPORTED, "task", "formats"))
         stated["output_type"] = self.output_type
         hidden = HEADER_KEYS if hide and self.custom_dataset is None else ()  # metadata are arguments of custom_dataset

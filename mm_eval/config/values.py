@@ -19,7 +19,7 @@ from mm_eval.config.submission import SubmissionConfig
 from mm_eval.config.tools import ToolsConfig
 
 
-def resolve(value: Any, code: ForeignCode) -> Any:
+def resolve(value: object, code: ForeignCode) -> Any:
     """A value with its FunctionRefs replaced by the functions; places are kept. code: what runs those that can't run here."""
     if isinstance(value, FunctionRef):
         return value.resolve(code)

@@ -249,7 +249,7 @@ class _Builder:
                     mapping.put(key, value, source.places.get(key, source.place))
         return mapping
 
-    def written_twice(self, mapping: LocatedDict, key: Any, value: Any, event: object) -> None:
+    def written_twice(self, mapping: LocatedDict, key: object, value: object, event: object) -> None:
         """A duplicate key: with the same value it is a warning, with another value an error."""
         first = mapping.where(key).rpartition(":")[2]
         same_key = any(type(known) is type(key) and known == key for known in mapping)  # 1 and true are equal in Python
@@ -259,7 +259,7 @@ class _Builder:
         else:
             self.faults.append(self.error(f"the key {key!r} is written twice (first on line {first})", event))
 
-    def merged(self, event: Any, depth: int) -> list[LocatedDict]:
+    def merged(self, event: object, depth: int) -> list[LocatedDict]:
         """The mappings after `<<:`, which are defaults of this one."""
         value = self.value(event, depth + 1)
         values = value if isinstance(value, list) else [value]

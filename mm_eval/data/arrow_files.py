@@ -233,7 +233,7 @@ class TextFiles:
         arrays = [self._array(name, values) for name, values in columns.items()]
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
-    def _array(self, name: str, values: list[Any]) -> Any:
+    def _array(self, name: str, values: list[object]) -> Any:
         import pyarrow as pa
 
         feature, kind = self.features[name], self.schema.field(name).type
@@ -262,12 +262,12 @@ def _is_log_of_agent(features: Fields) -> bool:
     )
 
 
-def _is_plain(feature: Any) -> bool:
+def _is_plain(feature: object) -> bool:
     """Whether pyarrow takes Python values of this type as they are."""
     return not isinstance(feature, Value) or feature.dtype in DTYPES
 
 
-def _in_words(feature: Any) -> str:
+def _in_words(feature: object) -> str:
     return getattr(feature, "dtype", "") or type(feature).__name__
 
 
@@ -312,7 +312,7 @@ def _features(schema: Any, of_card: Fields | None) -> JsonObject:
     return features
 
 
-def _declared(stated: Any, of_text: bool = False) -> Any:
+def _declared(stated: object, of_text: bool = False) -> Any:
     """A feature as `datasets` writes it to JSON. of_text: of text files, whose values are converted, also to dates."""
     if not isinstance(stated, Mapping):
         raise Unreadable(f"the feature {stated!r:.80}")
@@ -370,7 +370,7 @@ def _arrow_type(feature: Any) -> Any:
     return pa.bool_() if feature.dtype == "bool" else getattr(pa, feature.dtype)()
 
 
-def _has_bytes(feature: Any) -> bool:
+def _has_bytes(feature: object) -> bool:
     if isinstance(feature, Mapping):
         return any(map(_has_bytes, feature.values()))
     return _has_bytes(feature.feature) if isinstance(feature, List) else getattr(feature, "dtype", "binary") == "binary"

@@ -52,10 +52,10 @@ def any_value() -> Any:
         def __call__(self) -> Any:
             return self.pa_type
 
-        def encode_example(self, value: Any) -> str:
+        def encode_example(self, value: object) -> str:
             return value if isinstance(value, _Stored) else _Stored(json.dumps(value, ensure_ascii=False))
 
-        def decode_example(self, value: str | None, token_per_repo_id: Any = None) -> Any:
+        def decode_example(self, value: str | None, token_per_repo_id: object = None) -> Any:
             return None if value is None else json.loads(value)
 
     with warnings.catch_warnings():
@@ -73,7 +73,7 @@ def dataset_of_any() -> Any:
     import datasets
 
     class DatasetOfAny(datasets.Dataset):  # type: ignore[misc]
-        def map(self, function: Callable[..., Any] | None = None, *args: Any, **options: Any) -> Any:
+        def map(self, function: Callable[..., object] | None = None, *args: object, **options: object) -> Any:
             given = inspect.signature(datasets.Dataset.map).bind_partial(self, function, *args, **options).arguments
             has_any = any(map(has_any_value, self.features.values()))
             as_usual = function is None or given.get("features") is not None or self.format["type"] is not None
@@ -96,22 +96,24 @@ def dataset_of_any() -> Any:
             found.__class__ = datasets.Dataset
             return found
 
-        def filter(self, *args: Any, **options: Any) -> Any:
+        def filter(self, *args: object, **options: object) -> Any:
             return _of_class(self._usual().filter(*args, **options))
 
-        def select(self, *args: Any, **options: Any) -> Any:
+        def select(self, *args: object, **options: object) -> Any:
             return _of_class(super().select(*args, **options))
 
-        def shuffle(self, *args: Any, **options: Any) -> Any:
+        def shuffle(self, *args: object, **options: object) -> Any:
             return _of_class(super().shuffle(*args, **options))
 
-        def add_column(self, *args: Any, **options: Any) -> Any:
+        def add_column(self, *args: object, **options: object) -> Any:
             return _of_class(super().add_column(*args, **options))
 
-        def repeat(self, *args: Any, **options: Any) -> Any:
+        def repeat(self, *args: object, **options: object) -> Any:
             return _of_class(super().repeat(*args, **options))
 
-        def sort(self, column_names: Any, reverse: Any = False, null_placement: str = "at_end", **options: Any) -> Any:
+        def sort(
+            self, column_names: Any, reverse: Any = False, null_placement: str = "at_end", **options: object
+        ) -> Any:
             names = [column_names] if isinstance(column_names, str) else list(column_names)
             if not any(has_any_value(self.features.get(name)) for name in names):
                 return _of_class(super().sort(column_names, reverse, null_placement, **options))
@@ -141,7 +143,7 @@ def dataset_of_any() -> Any:
             found = super().to_pandas(batch_size, batched)
             return map(self._plain_frame, found) if batched else self._plain_frame(found)
 
-        def cast_column(self, column: str, feature: Any, *args: Any, **options: Any) -> Any:
+        def cast_column(self, column: str, feature: object, *args: object, **options: object) -> Any:
             if not has_any_value(self.features.get(column)) or has_any_value(feature):
                 return super().cast_column(column, feature, *args, **options)
             wanted = declared_features(datasets.Features({column: feature}).to_dict())[column]
@@ -151,7 +153,7 @@ def dataset_of_any() -> Any:
             found = datasets.concatenate_datasets([others, cast], axis=1) if others.column_names else cast
             return _of_class(found.select_columns(self.column_names))
 
-        def cast(self, features: Any, *args: Any, **options: Any) -> Any:
+        def cast(self, features: Any, *args: object, **options: object) -> Any:
             found = self
             for name, feature in features.items():
                 if name in found.column_names and has_any_value(found.features[name]):
@@ -161,7 +163,7 @@ def dataset_of_any() -> Any:
         def _plain(self, row: Fields) -> JsonObject:
             return {name: plain_value(self.features[name], value) for name, value in row.items()}
 
-        def _plain_columns(self, columns: Mapping[str, list[Any]]) -> dict[str, list[Any]]:
+        def _plain_columns(self, columns: Mapping[str, list[object]]) -> dict[str, list[Any]]:
             return {name: [plain_value(self.features[name], it) for it in items] for name, items in columns.items()}
 
         def _plain_frame(self, frame: Any) -> Any:
@@ -176,7 +178,7 @@ def dataset_of_any() -> Any:
     return DatasetOfAny
 
 
-def _of_class(rows: Any) -> Any:
+def _of_class(rows: object) -> Any:
     rows.__class__ = dataset_of_any()
     return rows
 
@@ -186,7 +188,7 @@ def _has_json(rows: Any) -> bool:
     return "Json(" in repr(rows.features)
 
 
-def keeping_types(rows: Any) -> Any:
+def keeping_types(rows: object) -> Any:
     """The same rows for task code, whose `map` keeps the types of values."""
     import datasets
 
@@ -285,7 +287,7 @@ def as_dataset(rows: Rows) -> Any:
     return dataset_of(data, datasets.Features({name: _feature(rows.features[name]) for name in rows.schema.names}))
 
 
-def dataset_of(data: Any, features: Any) -> Any:
+def dataset_of(data: object, features: object) -> Any:
     """The rows of a table of `datasets`."""
     import datasets
 
@@ -298,14 +300,14 @@ def dataset_of_docs(docs: Sequence[Fields]) -> Any:
     return _dataset_of_columns({name: [doc.get(name) for doc in docs] for name in names}, {})
 
 
-def in_memory(found: Any) -> Any:
+def in_memory(found: object) -> Any:
     """What task code gave, or, if that is rows that can only be read in sequence (streaming), the rows of a Dataset."""
     import datasets
 
     return dataset_of_docs(list(found)) if isinstance(found, datasets.IterableDataset) else found
 
 
-def _dataset_of_columns(columns: Mapping[str, list[Any]], known: Options) -> Any:
+def _dataset_of_columns(columns: Mapping[str, list[object]], known: Options) -> Any:
     """known: the features that columns of these names had, of which those of labels and media stay."""
     import datasets
     import pyarrow as pa
@@ -369,7 +371,7 @@ def load_local(path: str, name: str | None, split: str | None, options: Options)
     return found
 
 
-def _folder_data(path: str, name: str | None, split: str | None, options: Options, known: Any, cache: str) -> Any:
+def _folder_data(path: str, name: str | None, split: str | None, options: Options, known: object, cache: str) -> Any:
     """The rows of a folder of pictures, videos or sounds with metadata.csv or metadata.jsonl, whose values are kept as written.
 
     None for other data. known: the builder of `datasets` that has found the files. cache: a folder for the rows.
@@ -392,7 +394,7 @@ def _folder_data(path: str, name: str | None, split: str | None, options: Option
     return _of_classes(builder.as_dataset(split=split))
 
 
-def _of_classes(found: Any) -> Any:
+def _of_classes(found: object) -> Any:
     for rows in found.values() if isinstance(found, Mapping) else [found]:
         _of_class(rows)
     return found
@@ -417,7 +419,7 @@ class _Metadata:
                 columns = {name: self._values(name, part.get(name, [None] * rows)) for name in self._found}
                 yield _MetadataTable(schema, columns)
 
-    def _values(self, name: str, values: list[Any]) -> list[Any]:
+    def _values(self, name: str, values: list[object]) -> list[Any]:
         if name in self._stated:
             return [declared(value, self._stated[name]) for value in values]
         return numbers_of(values, self._found[name]) if self._form.kind == "csv" else values
@@ -448,7 +450,7 @@ class _MetadataTable:
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
 
 
-def load_from_hub(path: str, name: str | None, split: str | None = None, **options: Any) -> Any:
+def load_from_hub(path: str, name: str | None, split: str | None = None, **options: object) -> Any:
     """As `datasets.load_dataset` for an id of the hub, but JSON and CSV files are read as `text_files.py` says.
 
     Without network these are the files in the hub's cache; where that lacks them, rows are as `datasets` keeps them.
@@ -499,7 +501,7 @@ def _builder(path: str, name: str | None, options: Options, cache: str | None = 
     )
 
 
-def text_data(builder: Any, split: str | None) -> Any:
+def text_data(builder: object, split: str | None) -> Any:
     """The rows of a split, or of each, of JSON and CSV files that `datasets` has found; None for other formats.
 
     builder: of `datasets.load_dataset_builder`. split: as `datasets` takes it, such as `test[:10]`.
@@ -611,7 +613,7 @@ def short_floats(rows: Any) -> Any:
     return _of_class(joined.select_columns(rows.column_names))
 
 
-def _is_plain(feature: Any) -> bool:
+def _is_plain(feature: object) -> bool:
     """Whether a feature is made of values, lists and records alone."""
     import datasets
 

@@ -156,7 +156,7 @@ def _as_rows(found: object) -> Any:
     return with_pictures_declared(found)
 
 
-def _plain_features(features: Any) -> Any:
+def _plain_features(features: object) -> Any:
     """The types of columns as lists and mappings that are nested as the values are."""
     if isinstance(features, Mapping):
         return {name: _plain_features(inner) for name, inner in features.items()}
@@ -182,7 +182,7 @@ def _loader(function: Callable[..., object], source: DataSource) -> JsonObject:
     return {"load_dataset": partial(load_further, source)} if declared else {}
 
 
-def beside(files: Any, folder: Path) -> Any:
+def beside(files: object, folder: Path) -> Any:
     """`data_files` with the files that exist in the YAML's folder named by their path there, as in lmms-eval.
 
     Other names that exist stay relative to the working directory, as in lmms-eval and lm-eval. One that exists in neither place
@@ -470,7 +470,7 @@ def _as_dataset(rows: Any) -> object:
     return as_dataset(rows)
 
 
-def _features(stated: Any, where: str) -> Any:
+def _features(stated: object, where: str) -> Any:
     """The types of columns that a task's file states, as `datasets` takes them.
 
     A type is its name, `{dtype: string}`, `{dtype: string, sequence: true}` for a list, a list of one type, a mapping of types,
@@ -478,7 +478,7 @@ def _features(stated: Any, where: str) -> Any:
     """
     import datasets
 
-    def feature(stated: Any) -> Any:
+    def feature(stated: object) -> Any:
         if isinstance(stated, str):
             return datasets.Value(stated)
         if isinstance(stated, list) and len(stated) == 1:

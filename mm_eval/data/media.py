@@ -55,7 +55,7 @@ def with_media(
     value: object,
     places: Places,
     count: PixelCount,
-    again: Callable[[], Any],
+    again: Callable[[], object],
     where: str = "",
     identify: Callable[[Image], str] | None = None,
 ) -> Any:
@@ -67,7 +67,7 @@ def with_media(
     Errors: DataError, or what Pillow raises, if a picture can't be decoded or the doc has too many pixels.
     """
 
-    def opened(medium: Any, stored: Any) -> object:
+    def opened(medium: object, stored: object) -> object:
         picture = _picture(medium, stored, places, count, again, where)
         if identify is not None and (getattr(picture, "mode", "") == "RGB" or _is_undecoded(picture)):
             identify(picture)
@@ -76,7 +76,7 @@ def with_media(
     return _change_media(feature, value, opened)
 
 
-def _is_undecoded(medium: Any) -> bool:
+def _is_undecoded(medium: object) -> bool:
     from PIL.Image import Image
 
     from mm_eval.data.shared import undecoded

@@ -37,11 +37,11 @@ class Original:
 
     def __init__(
         self,
-        pixels: Any = None,
+        pixels: object = None,
         content: bytes | None = None,
         digest: str | None = None,
         key: Callable[[], bytes] | None = None,
-        decode: Callable[[], Any] | None = None,
+        decode: Callable[[], object] | None = None,
         of: Original | None = None,
         file_bytes: int = 0,
         walked: bool = False,
@@ -101,7 +101,7 @@ class SharedPicture(Image.Image):
         return self._own
 
     @im.setter
-    def im(self, pixels: Any) -> None:
+    def im(self, pixels: object) -> None:
         self._own = pixels
 
     _im = im

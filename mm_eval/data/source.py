@@ -40,7 +40,7 @@ class DataId:
 
     @classmethod
     def all_of(
-        cls, path: str, name: Any = None, mirrors: Sequence[Fields] = (), revision: str | None = None
+        cls, path: str, name: object = None, mirrors: Sequence[Fields] = (), revision: str | None = None
     ) -> list[DataId]:
         """The id of a task and its `dataset_mirrors`, in the order in which they are tried.
 

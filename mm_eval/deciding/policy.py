@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mm_eval.config.arguments import NUMBER_FROM_0, SWITCH, TEXT, Rule, faults, shortly
 from mm_eval.options import ALPHA
@@ -96,7 +95,7 @@ def read_policy(path: str) -> Policy:
     return Policy(path, clauses, default, float(stated.get("alpha") or 0.05), outcome)
 
 
-def _clause(name: str, stated: Any, where: str) -> Clause:
+def _clause(name: str, stated: object, where: str) -> Clause:
     if not isinstance(stated, Mapping):
         what = f"the clause of {name} is {shortly(stated)}; a mapping is needed."
         raise ConfigError(what, where=where, hint=f"Such as {name}: {{loss: 0.5}}.")

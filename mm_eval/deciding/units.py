@@ -32,7 +32,7 @@ class Leaf:
     aggregation: Aggregation = mean
     places: int = 1
 
-    def key_of(self, scores: Mapping[str, Any]) -> str | None:
+    def key_of(self, scores: Mapping[str, object]) -> str | None:
         """The key of its value among those of a doc: its own, or a composite one of it ("pass@1(exact_match)")."""
         for text in scores:
             key = MetricKey.parse(text)

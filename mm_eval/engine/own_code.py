@@ -75,7 +75,7 @@ def keywords_of(
     return {key: _as_declared(key, known.get(key), value, name, where) for key, value in given.items()}
 
 
-def _as_declared(key: str, parameter: inspect.Parameter | None, value: Any, name: str, where: str) -> object:
+def _as_declared(key: str, parameter: inspect.Parameter | None, value: object, name: str, where: str) -> object:
     """A text as the type that the parameter's annotation names, or else its default has; a number or a switch without either."""
     if not isinstance(value, str):
         return value

@@ -19,7 +19,7 @@ PLAIN: dict[str, Any] = {
 ORIGINS: dict[str, Any] = {"list": list, "dict": dict, "tuple": tuple, "Sequence": Sequence, "Mapping": Mapping}
 
 
-def annotations_of(function: Callable[..., Any]) -> dict[str, object]:
+def annotations_of(function: Callable[..., object]) -> dict[str, object]:
     """{parameter: its type} in a form that a message can hold."""
     try:
         return {name: _to_wire(hint) for name, hint in get_type_hints(function).items()}
@@ -33,7 +33,7 @@ def annotations_from(stated: Mapping[str, object]) -> dict[str, object]:
     return {name: _from_wire(hint) for name, hint in stated.items()}
 
 
-def _to_wire(hint: Any) -> Any:
+def _to_wire(hint: object) -> Any:
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal and all(each is None or isinstance(each, (str, int, float, bool)) for each in inner):
         return ["Literal", *inner]
@@ -44,7 +44,7 @@ def _to_wire(hint: Any) -> Any:
     return _name(hint)
 
 
-def _name(hint: Any) -> str:
+def _name(hint: object) -> str:
     return str(getattr(hint, "__name__", None) or hint)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.task_config import TaskConfig
@@ -84,7 +83,7 @@ class SuiteTask(Task):
         return {"keys": plain, "functions": functions}
 
     @classmethod
-    def _method(cls, name: str, keys: Any) -> RemoteFunction:
+    def _method(cls, name: str, keys: object) -> RemoteFunction:
         about: JsonObject = {"module": "", "parameters": None, "attributes": {}}
         made = RemoteFunction(cls._process, cls._file, cls._name, about)
         made._more = {"method": name, "config": keys}
@@ -125,7 +124,7 @@ class SuiteTask(Task):
                 yield replace(each, **own)
 
 
-def _is_plain(value: Any) -> bool:
+def _is_plain(value: object) -> bool:
     if isinstance(value, dict):
         return all(isinstance(key, str) and _is_plain(item) for key, item in value.items())
     if isinstance(value, list):

@@ -72,7 +72,7 @@ class RemoteFunction:
         for attribute, value in about["attributes"].items():
             setattr(self, attribute, value)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: object, **kwargs: object) -> Any:
         """What the function returns. A run writes each prompt several times: texts and numbers are remembered unless it draws."""
         if self._known is None or _USED.get() is not None or FURTHER_DATA.get() is not None or NO_CALLS.get():
             return self.ask({"do": "call"}, args, kwargs)[0]
@@ -91,7 +91,7 @@ class RemoteFunction:
             self._known[key] = found
         return self._known[key]
 
-    def run_with_replies(self, doc: Any, results: Any, lookup: Lookup, retries: int = RETRIES) -> Asked:
+    def run_with_replies(self, doc: object, results: object, lookup: Lookup, retries: int = RETRIES) -> Asked:
         """Runs it with the recorded replies of the model that it asks. retries: further replies to a question that it asks again.
 
         Errors: what the function raises, unless it asked something whose reply is not known.
@@ -149,7 +149,7 @@ class RemoteAggregation:
         return self._function.ask({"do": "aggregate", "once": self._once}, ([*values],), {}, all_docs=True)[0]
 
     def number_of(
-        self, key: MetricKey, of_docs: Mapping[int, Any], clusters: Mapping[int, Any] | None, *settings: Any
+        self, key: MetricKey, of_docs: Mapping[int, object], clusters: Mapping[int, object] | None, *settings: object
     ) -> Number:
         """The number of all docs and its standard error. settings: those of `number_of` of scoring/number.py, in its order."""
         ids = list(of_docs)
@@ -163,7 +163,7 @@ class RemoteAggregation:
         return Number(key, *found)
 
     def interval_of(
-        self, key: MetricKey, runs: Sequence[Sequence[Any]], clusters: Sequence[Any] | None, *settings: Any
+        self, key: MetricKey, runs: Sequence[Sequence[object]], clusters: Sequence[object] | None, *settings: object
     ) -> Number:
         """The number of one run's values with its interval, or the paired difference of two.
 
@@ -174,7 +174,7 @@ class RemoteAggregation:
         return Number(key, *found)
 
 
-def _numbered(clusters: Iterable[Any]) -> list[int]:
+def _numbered(clusters: Iterable[object]) -> list[int]:
     """A number for each cluster, which may be named by anything."""
     order: dict[object, int] = {}
     return [order.setdefault(cluster, len(order)) for cluster in clusters]
@@ -183,9 +183,9 @@ def _numbered(clusters: Iterable[Any]) -> list[int]:
 def ask(
     process: TaskProcess,
     message: JsonObject,
-    args: Iterable[Any],
+    args: Iterable[object],
     kwargs: Options,
-    answer: Callable[[str, Any], Any] | None = None,
+    answer: Callable[[str, object], object] | None = None,
     all_docs: bool = False,
 ) -> tuple[Any, JsonObject, Reader]:
     """(what a function returned in its process, the rest of what that says, what reads its values).
@@ -195,7 +195,7 @@ def ask(
     writer = Writer()
     tables: list[object] = []
 
-    def table(rows: Any) -> JsonObject:
+    def table(rows: object) -> JsonObject:
         tables.append(rows)
         return written_rows(rows)
 
@@ -271,11 +271,11 @@ class RemoteObject:
     _process: TaskProcess
     _about: Fields
 
-    def __init__(self, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: object) -> None:
         made, _, _ = ask(self._process, {"do": "make", **self._about}, (), kwargs)
         self._number = made
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Any]) -> Iterable[Sequence[Any]]:
+    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[object]) -> Iterable[Sequence[Any]]:
         """The answers after this step, as of any filter."""
         given = ([list(answers) for answers in resps], list(docs))
         message = {"do": "apply", "number": self._number, **self._about}

@@ -33,7 +33,7 @@ PIECE = 2**20
 class Kept:
     """An object of the other side, by its number there. shown: what a reader may see of it."""
 
-    def __init__(self, number: int, shown: Any) -> None:
+    def __init__(self, number: int, shown: object) -> None:
         self.number, self.shown = number, shown
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ class KeptNumber(Kept):
 
     shape = ()
 
-    def __init__(self, number: int, shown: Any, value: float) -> None:
+    def __init__(self, number: int, shown: object, value: float) -> None:
         super().__init__(number, shown)
         self._value = value
 
@@ -80,7 +80,7 @@ class Watched(dict[str, Any]):
 
 
 def _watching(name: str) -> Callable[..., Any]:
-    def method(watched: Watched, *args: Any) -> Any:
+    def method(watched: Watched, *args: object) -> Any:
         watched.looked.update(dict.fromkeys(map(str, args[:1]) if args else dict.keys(watched)))
         return getattr(dict, name)(watched, *args)
 
@@ -99,7 +99,9 @@ class Writer:
         its number. lazy: takes a doc that is loaded when it is looked at and gives its number.
     """
 
-    def __init__(self, keep: Callable[[Any], int] | None = None, given: list[tuple[Any, bytes]] | None = None) -> None:
+    def __init__(
+        self, keep: Callable[[object], int] | None = None, given: list[tuple[Image, bytes]] | None = None
+    ) -> None:
         self.blobs: list[bytes] = []
         self.keep, self.given = keep, [] if given is None else given
         self.pictures: list[Any] = []
@@ -177,7 +179,7 @@ class Writer:
             return {"t": [self.value(item) for item in value]}
         return {"u": f"{kind.__module__}.{kind.__qualname__}"}
 
-    def _of_mapping(self, value: dict[Any, Any]) -> Any:
+    def _of_mapping(self, value: dict[object, object]) -> Any:
         entries = dict.copy(value)  # not through the methods of its class, which may load or record
         if self.keep is not None:
             if isinstance(value, (LazyDoc, Watched)):
@@ -191,7 +193,7 @@ class Writer:
             return {"w": self.value(entries)}
         return self.value(entries)
 
-    def _kept(self, value: Any) -> Any:
+    def _kept(self, value: object) -> Any:
         assert self.keep is not None
         if isinstance(value, str):
             return str.__str__(value)
@@ -205,7 +207,7 @@ class Writer:
             shown = object.__repr__(value)
         return {"o": [self.keep(value), shown], **_one_number(value)}
 
-    def _of_numpy(self, value: Any) -> Any:
+    def _of_numpy(self, value: object) -> Any:
         if not hasattr(value, "dtype") or not hasattr(value, "tobytes") or value.dtype.hasobject:
             return self._kept(value) if self.keep else {"u": type(value).__name__}
         shape = list(value.shape) if hasattr(value, "shape") else []
@@ -292,7 +294,7 @@ class Reader:
         self.pictures: list[tuple[Any, bytes]] = []
         self.watched: list[Watched] = []
 
-    def value(self, stated: Any) -> Any:
+    def value(self, stated: object) -> Any:
         """The value that a part of the JSON text stands for."""
         if type(stated) is list:
             return [self.value(item) for item in stated]
@@ -304,26 +306,26 @@ class Reader:
             raise ValueError(f"the message has a value of the unknown kind {kind!r}")
         return read(stated[kind], stated)
 
-    def _d(self, entries: JsonObject, _: Any) -> Any:
+    def _d(self, entries: JsonObject, _: object) -> Any:
         return {key: self.value(item) for key, item in entries.items()}
 
-    def _m(self, pairs: list[Any], _: Any) -> Any:
+    def _m(self, pairs: list[Any], _: object) -> Any:
         return {self.value(key): self.value(item) for key, item in pairs}
 
-    def _t(self, items: list[Any], _: Any) -> Any:
+    def _t(self, items: list[object], _: object) -> Any:
         return tuple(self.value(item) for item in items)
 
-    def _one(self, item: Any, _: Any) -> Any:
+    def _one(self, item: object, _: object) -> Any:
         return One([self.value(item)])
 
-    def _s(self, items: list[Any], stated: JsonObject) -> Any:
+    def _s(self, items: list[object], stated: JsonObject) -> Any:
         found = {self.value(item) for item in items}
         return frozenset(found) if stated.get("f") else found
 
-    def _b(self, number: int, _: Any) -> Any:
+    def _b(self, number: int, _: object) -> Any:
         return self.blobs[number]
 
-    def _r(self, marked: list[Any], _: Any) -> Any:
+    def _r(self, marked: list[object], _: object) -> Any:
         from mm_eval.scoring.filters.base import found_by
 
         return found_by(self.value(marked[0]), str(marked[1]))
@@ -334,17 +336,17 @@ class Reader:
         found = np.frombuffer(self.blobs[array[2]], dtype=np.dtype(array[0])).reshape(array[1]).copy()
         return found if stated.get("a") else found[()]
 
-    def _when(self, stated: list[str], _: Any) -> Any:
+    def _when(self, stated: list[str], _: object) -> Any:
         kinds: dict[str, Any] = {"date": datetime.date, "time": datetime.time}
         return kinds.get(stated[0], datetime.datetime).fromisoformat(stated[1])
 
-    def _span(self, stated: list[int], _: Any) -> Any:
+    def _span(self, stated: list[int], _: object) -> Any:
         return datetime.timedelta(*stated)
 
-    def _path(self, stated: str, _: Any) -> Any:
+    def _path(self, stated: str, _: object) -> Any:
         return pathlib.Path(stated)
 
-    def _p(self, stated: list[Any], _: Any) -> Any:
+    def _p(self, stated: list[Any], _: object) -> Any:
         from PIL import Image
 
         mode, width, height, name, number = stated
@@ -353,23 +355,23 @@ class Reader:
         self.pictures.append((picture, self.blobs[number]))
         return picture
 
-    def _g(self, stated: list[Any], _: Any) -> Any:
+    def _g(self, stated: list[Any], _: object) -> Any:
         picture = self.given[stated[0]]
         return picture if stated[1] is None else picture.convert(stated[1])
 
-    def _snd(self, stated: list[Any], _: Any) -> Any:
+    def _snd(self, stated: list[object], _: object) -> Any:
         from mm_eval.data.sound.clip import Sound
 
         return Sound.of_wire([self.value(part) for part in stated])
 
-    def _c(self, stated: list[Any], _: Any) -> Any:
+    def _c(self, stated: list[Any], _: object) -> Any:
         from mm_eval.values import types
 
         if stated[0] not in OF_TYPES:
             raise ValueError(f"the message has a value of the unknown type {stated[0]!r}")
         return getattr(types, stated[0])(**{key: self.value(item) for key, item in stated[1].items()})
 
-    def _k(self, number: int, _: Any) -> Any:
+    def _k(self, number: int, _: object) -> Any:
         if self.kept is None:
             raise ValueError("the message names an object that is not here")
         return self.kept(number)
@@ -388,14 +390,14 @@ class Reader:
         found.number = int(stated[0])
         return found
 
-    def _u(self, name: str, _: Any) -> Any:
+    def _u(self, name: str, _: object) -> Any:
         return Kept(-1, f"<{name}, which is not sent to another process>")
 
-    def _w(self, entries: Any, _: Any) -> Any:
+    def _w(self, entries: object, _: object) -> Any:
         self.watched.append(Watched(self.value(entries)))
         return self.watched[-1]
 
-    def _z(self, stated: list[Any], _: Any) -> Any:
+    def _z(self, stated: list[Any], _: object) -> Any:
         load, number = self.lazy, int(stated[0])
         if load is None:
             raise ValueError("the message has a document that can't be loaded")
@@ -404,7 +406,7 @@ class Reader:
             return LazyDoc(entries, lambda: load(number))
         return WithoutPictures(entries, cache(lambda: load(number)), columns)
 
-    def _rows(self, stated: Options, _: Any) -> Any:
+    def _rows(self, stated: Options, _: object) -> Any:
         if self.rows is None:
             raise ValueError("the message has a table, which is not expected")
         return self.rows(stated)

@@ -54,7 +54,7 @@ class TrialResult:
         return 0 < self.docs <= 2 * self.zero
 
 
-def chosen(instance: Instance, choice: Callable[[Sequence[object]], int | None]) -> tuple[float, bool] | None:
+def chosen(instance: Instance, choice: Callable[[Sequence[Any]], int | None]) -> tuple[float, bool] | None:
     """The log-likelihood of a model that is sure of one choice. choice: gives it, from the right ones; None if there is none."""
     right = instance.target if isinstance(instance.target, list) else [instance.target]
     wanted = choice(right)
@@ -233,7 +233,7 @@ def _read_as(row: SampleRow) -> str:
     return f"Doc {row['doc_id']}: the answer {row['resps'][0]!r:.60} {shown}, the target is {row['target']!r:.60}"
 
 
-def lookup_text(answer: Callable[[Slot], Any], task: Task, row: Fields) -> object:
+def lookup_text(answer: Callable[[Slot], object], task: Task, row: Fields) -> object:
     """The answer that was given to a row's doc."""
     return answer(Slot(task.path, row["doc_id"]))
 

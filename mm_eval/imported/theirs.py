@@ -178,7 +178,7 @@ class Reading(Scorer):
         return {FIELD: entry, **({"prompt": prompt} if prompt and fits else {})}
 
 
-def _is_message(value: Any) -> bool:
+def _is_message(value: object) -> bool:
     """Whether a value is a message with a list of parts, as the rows of samples/ have them."""
     if (
         not isinstance(value, dict)
@@ -263,7 +263,7 @@ def _pair(
     partner: str,
     theirs: Mapping[int, float],
     numbers: Mapping[str, float],
-    stated: Any,
+    stated: object,
 ) -> JsonObject:
     both = [doc_id for doc_id in ours if doc_id in theirs]
     scale = 1.0
@@ -338,6 +338,6 @@ class OnPage:
         ]
 
 
-def _short(value: Any) -> str:
+def _short(value: object) -> str:
     text = value if isinstance(value, str) else "" if value is None else str(value)
     return text[:LONGEST] + ("..." if len(text) > LONGEST else "")

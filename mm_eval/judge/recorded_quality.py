@@ -125,7 +125,7 @@ def _installed_judge(run: RecordedRun, name: str) -> JudgeConfig | None:
         return None
 
 
-def position(judge: JudgeConfig, doc: Fields, verdict: Any) -> float | None:
+def position(judge: JudgeConfig, doc: Fields, verdict: object) -> float | None:
     """Where a verdict stands between the lowest (0) and the highest (1) of the task; None for a class.
 
     Of a pair of scores, or of several by metric: its place along the line from the lowest to the highest.

@@ -56,7 +56,7 @@ ROLES = ("system", "user", "assistant")
 
 
 def visuals_of(
-    doc_to_visual: Callable[..., Any] | str | list[str],
+    doc_to_visual: Callable[..., object] | str | list[str],
     doc: Doc,
     block: PromptBlock,
     where: str,
@@ -123,7 +123,7 @@ def to_visuals(
 
 
 def sounds_of(
-    doc_to_audio: Callable[..., Any] | str | list[str],
+    doc_to_audio: Callable[..., object] | str | list[str],
     doc: Doc,
     block: PromptBlock,
     where: str,

@@ -41,7 +41,7 @@ class Actor:
         self.worker.start()
         yield from self.worker.hear()
 
-    def lease(self, number: int, rows: list[tuple[object, ...]], files: Mapping[str, Any]) -> None:
+    def lease(self, number: int, rows: list[tuple[object, ...]], files: Mapping[str, object]) -> None:
         assert self.worker is not None
         self.worker.lease(number, rows, files)
 
@@ -74,7 +74,7 @@ class Actors:
         stream = self.actors[worker].hear.options(num_returns="streaming").remote(self.make)
         self.streams[stream] = worker
 
-    def lease(self, worker: int, lease: int, rows: list[tuple[Any, ...]], files: Mapping[str, Any]) -> None:
+    def lease(self, worker: int, lease: int, rows: list[tuple[object, ...]], files: Mapping[str, object]) -> None:
         self.actors[worker].lease.remote(lease, rows, files)
 
     def recall(self, worker: int, stop: bool) -> None:

@@ -208,7 +208,7 @@ class RayCluster:
     def start(self, worker: int) -> None:
         self.ray.send("start", self.fleet, worker)
 
-    def lease(self, worker: int, lease: int, rows: list[tuple[object, ...]], files: Mapping[str, Any]) -> None:
+    def lease(self, worker: int, lease: int, rows: list[tuple[object, ...]], files: Mapping[str, object]) -> None:
         self.ray.send("lease", self.fleet, worker, lease, rows, files)
 
     def recall(self, worker: int, stop: bool) -> None:

@@ -261,7 +261,7 @@ class Cluster(Protocol):
     def start(self, worker: int) -> None:
         """Starts a worker as soon as there is room for it."""
 
-    def lease(self, worker: int, lease: int, rows: list[tuple[object, ...]], files: Mapping[str, Any]) -> None:
+    def lease(self, worker: int, lease: int, rows: list[tuple[object, ...]], files: Mapping[str, object]) -> None:
         """Sends a block to a worker."""
 
     def recall(self, worker: int, stop: bool) -> None:

@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from mm_eval.results.judged import name_numbers
 from mm_eval.scoring.run_results import Results, RunFacts
@@ -151,7 +150,7 @@ def _runs_beside(folder: Path) -> str:
     return ""
 
 
-def _is_parts(value: Any) -> bool:
+def _is_parts(value: object) -> bool:
     """Whether a value is what an aggregation of a task's own gave: numbers by name, which other suites print as they are."""
     return isinstance(value, dict) and all(
         isinstance(part, (bool, int, float, str, type(None), dict)) for part in value.values()

@@ -109,7 +109,7 @@ class AllOutputs:
             if hasattr(function, name):
                 setattr(self, name, getattr(function, name))
 
-    def __call__(self, doc: Any, results: list[Any], **kwargs: Any) -> Any:
+    def __call__(self, doc: object, results: list[object], **kwargs: object) -> Any:
         return self._function(doc, list(map(outputs_of, results)), **kwargs)
 
     def run_with_replies(self, doc: object, results: list[object], *rest: object) -> object:

@@ -131,7 +131,7 @@ class Scorer:
         return cls.from_dict({"name": name}, **kwargs)
 
     @classmethod
-    def default_filters(cls, **kwargs: Any) -> Sequence[Any]:
+    def default_filters(cls, **kwargs: object) -> Sequence[Any]:
         """The filter steps where none are configured. kwargs: the fields of the scorer that will have them."""
         return cls.default_filter_cfg or [{"function": "noop"}]
 
@@ -248,7 +248,9 @@ class Scorer:
             return doc
         return dataclasses.replace(doc, rules=self.filter.rules(answers))
 
-    def _dispatch_metrics(self, references: Any, predictions: Any, metric_kwargs: Options | None = None) -> JsonObject:
+    def _dispatch_metrics(
+        self, references: object, predictions: object, metric_kwargs: Options | None = None
+    ) -> JsonObject:
         """The value of each metric for one doc. metric_kwargs: from the instance; they win over the task's context."""
         scores: JsonObject = {}
         context = {**self.context, **metric_kwargs} if metric_kwargs else self.context
@@ -334,7 +336,7 @@ class Scorer:
         """What the engine takes: `numbers`, or those of an `aggregate` that a subclass replaced. Arguments as of `numbers`."""
         return self.numbers(docs, bootstrap_iters, most_calls=most_calls)
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, **kwargs: object) -> None:
         super().__init_subclass__(**kwargs)
         if "makes_scores" not in vars(cls) and not {"score", "score_doc", "score_instances"}.isdisjoint(vars(cls)):
             cls.makes_scores = True
@@ -376,7 +378,7 @@ class Scorer:
             found = [metric for metric in self.metrics or () if metric.name == parent]
         return found[-1] if found else None
 
-    def _in_order(self, names: Mapping[str, Any]) -> list[str]:
+    def _in_order(self, names: Mapping[str, object]) -> list[str]:
         """Names in the order of the metrics, composite ones by their metric."""
         order = {metric.name: i for i, metric in enumerate(self.metrics or ())}
         last = len(order)
@@ -473,7 +475,7 @@ def _results_of_aggregate(
     return found
 
 
-def _function_of(step: Any) -> Any:
+def _function_of(step: object) -> Any:
     return step.get("function") if isinstance(step, Mapping) else step[0] if isinstance(step, tuple) else step
 
 

@@ -227,7 +227,7 @@ def _stderr(
     return result if math.isfinite(result) else None
 
 
-def _call(function: Callable[..., Any], values: Sequence[float], sizes: Sequence[int], weight_by_size: bool) -> Any:
+def _call(function: Callable[..., object], values: Sequence[float], sizes: Sequence[int], weight_by_size: bool) -> Any:
     """The function with as many of (values, sizes, weight_by_size) as it must have; lm-eval's took all three."""
     try:
         parameters = inspect.signature(function).parameters.values()

@@ -75,7 +75,7 @@ _PLAIN = frozenset({bool, int, float})
 def reduced_docs(
     scored: Mapping[int, ScoredDoc],
     metric_of: Callable[[str], Metric | None],
-    aggregation_of: Callable[[str], Callable[[Sequence[object]], float]],
+    aggregation_of: Callable[[str], Callable[[Sequence[Any]], float]],
 ) -> tuple[dict[int, ReducedDoc], dict[int, MMEvalError]]:
     """One value a metric and doc, and the docs that have none, with why; docs that failed before are in neither."""
     reduced: dict[int, ReducedDoc] = {}
@@ -119,7 +119,7 @@ def _reduced(doc: ScoredDoc, metric_of: Callable[[str], Metric | None]) -> Reduc
     return values
 
 
-def _unusable(values: Mapping[int, object], aggregation: Callable[..., Any]) -> dict[int, str]:
+def _unusable(values: Mapping[int, object], aggregation: Callable[..., object]) -> dict[int, str]:
     """The docs whose value of a metric would spoil the number of all others, with that value.
 
     A function of the task's own may take values that are not numbers, as long as no other doc has a number. Where no doc has one,
@@ -137,7 +137,7 @@ def _unusable(values: Mapping[int, object], aggregation: Callable[..., Any]) -> 
     return unusable
 
 
-def as_number(value: Any) -> Any:
+def as_number(value: object) -> Any:
     """A number of numpy or torch, alone or in an array of its own, and a decimal number as Python's; others unchanged."""
     if hasattr(value, "item") and getattr(value, "shape", None) in ((), (1,)):
         return value.item()
@@ -186,7 +186,7 @@ def answers_left(pipeline: FilterEnsemble, repeats: int) -> tuple[int, bool]:
 def number_of(
     key: MetricKey,
     function: Callable[[Sequence[Any]], float],
-    of_docs: Mapping[int, Any],
+    of_docs: Mapping[int, object],
     clusters: Mapping[int, Hashable] | None,
     bootstrap_iters: int,
     seed: int,
@@ -253,7 +253,7 @@ def _in_range(number: Number, function: Callable[..., Any]) -> Number:
     return replace(number, scale=None, note=f"{number.note.removesuffix('.')}; {outside}" if number.note else outside)
 
 
-def _not_finite(value: float, function: Callable[..., Any], of_docs: Mapping[int, Any]) -> str:
+def _not_finite(value: float, function: Callable[..., object], of_docs: Mapping[int, object]) -> str:
     """Why there is no number, with the first doc that is the cause."""
     kind, what = "NaN" if math.isnan(value) else "infinite", traits_of(function).of
     for doc_id, of_doc in of_docs.items():

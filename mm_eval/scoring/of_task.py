@@ -153,7 +153,7 @@ class BareAnswers:
 
     extracts: ClassVar[bool] = False
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         """The answers of each doc, stripped; each keeps the rule that found it."""
 
         def bare(answer: object) -> Any:

@@ -179,7 +179,7 @@ class ProcessResultsScorer(Scorer):
         return [(float(ll), bool(greedy)) for ll, greedy in zip(lls.lls, lls.is_greedy, strict=True)]
 
 
-def worst_value(metric: Metric, value: Any) -> Any:
+def worst_value(metric: Metric, value: object) -> Any:
     """What an answer that is missing scores under a metric. value: what process_results gave for the empty text; None: nothing.
 
     A number where higher is better is at most 0, whatever a function makes of no answer: a default "no", a letter at random. A
@@ -222,7 +222,7 @@ def _aggregation(given: Any) -> Callable[..., Any]:
     return found if isinstance(given, str) else with_own_values(found)
 
 
-def with_own_values(function: Callable[..., Any]) -> Callable[..., Any]:
+def with_own_values(function: Callable[..., object]) -> Callable[..., Any]:
     """The aggregation, which gets a copy of each value that is a mapping: it may change them, and is called many times.
 
     A function that declares how it may be called (`@stratified_by`, `@smooth`), or that runs elsewhere, is returned unchanged.
@@ -237,7 +237,7 @@ def with_own_values(function: Callable[..., Any]) -> Callable[..., Any]:
     return once
 
 
-def _from_process_results(references: Any, predictions: object, **kwargs: object) -> Any:
+def _from_process_results(references: object, predictions: object, **kwargs: object) -> Any:
     """The value that process_results gave for this metric."""
     raise ScoringError("This metric's value comes from process_results; it has no function of its own.")
 

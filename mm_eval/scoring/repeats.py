@@ -204,5 +204,5 @@ class RepeatScores(Scorer):
         return found
 
 
-def _made_of_answers(references: Any, predictions: Any, **kwargs: Any) -> Any:
+def _made_of_answers(references: object, predictions: object, **kwargs: object) -> Any:
     raise ScoringError("the scores of several answers are those of the task's own metric.")

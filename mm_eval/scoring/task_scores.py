@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.generation import GenerationOptions
@@ -231,7 +230,7 @@ class IndexTargets:
     named: int = 0
     elsewhere: int = 0
 
-    def add(self, first: Instance, column: Any) -> None:
+    def add(self, first: Instance, column: object) -> None:
         """Counts a doc. first: its first instance. column: what the task says of its target; only a plain column counts."""
         index, choices = first.target, first.metadata.get("choices")
         if type(index) is not int or index < 0 or not choices or not isinstance(column, str):

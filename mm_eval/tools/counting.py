@@ -120,7 +120,7 @@ def _code_row(answer: int, call: ToolRecord) -> dict[str, Any]:
     return {**row, "restored": [number + 1 for number in call.restored]} if call.restored else row
 
 
-def _not_called(references: Any, predictions: Any, **kwargs: Any) -> float:
+def _not_called(references: object, predictions: object, **kwargs: object) -> float:
     raise NotImplementedError("the counts of tools are made from recorded turns.")
 
 

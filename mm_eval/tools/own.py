@@ -30,7 +30,7 @@ _ABOUT = re.compile(r"^\s*(\w+):\s*(.+)$", re.MULTILINE)
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}\Z")
 
 
-def tool_of(function: Callable[..., Any], where: str = "") -> Tool:
+def tool_of(function: Callable[..., object], where: str = "") -> Tool:
     """The tool of a task's function.
 
     Errors: ConfigError for one that can't be told to a model: no docstring, a parameter without a type.
@@ -49,7 +49,7 @@ def tool_of(function: Callable[..., Any], where: str = "") -> Tool:
     )
 
 
-def _schema(function: Callable[..., Any], said: str, where: str) -> tuple[dict[str, Any], list[str]]:
+def _schema(function: Callable[..., object], said: str, where: str) -> tuple[dict[str, Any], list[str]]:
     """(the schema of what the model gives, the names of what mm-eval fills)."""
     try:
         hints = get_type_hints(function)
@@ -78,7 +78,7 @@ def _schema(function: Callable[..., Any], said: str, where: str) -> tuple[dict[s
     return {"type": "object", "properties": properties, "required": required}, filled
 
 
-def _rule(hint: Any) -> dict[str, Any] | None:
+def _rule(hint: object) -> dict[str, Any] | None:
     """The JSON schema of a type; None for one that has none."""
     if hint in _KINDS:
         return {"type": _KINDS[hint]}
@@ -96,7 +96,7 @@ def _rule(hint: Any) -> dict[str, Any] | None:
 
 
 def _use(
-    function: Callable[..., Any], schema: Mapping[str, Any], filled: Sequence[str]
+    function: Callable[..., object], schema: Mapping[str, Any], filled: Sequence[str]
 ) -> Callable[[Mapping[str, Any], Given], Result]:
     def use(arguments: Mapping[str, Any], given: Given) -> Result:
         known: dict[str, Any] = {name: arguments[name] for name in schema["properties"] if name in arguments}
@@ -113,7 +113,7 @@ def _use(
     return use
 
 
-def result_of(returned: Any, name: str) -> Result:
+def result_of(returned: object, name: str) -> Result:
     """The result of what a function returned: texts, one a line, and pictures. TypeError for anything else."""
     from PIL.Image import Image
 

@@ -84,7 +84,7 @@ class Tool:
         stated = {"name": self.name, "description": self.about, "parameters": dict(self.parameters(unit))}
         return {"type": "function", "function": stated}
 
-    def call(self, arguments: Mapping[str, Any], given: Given) -> Result:
+    def call(self, arguments: Mapping[str, object], given: Given) -> Result:
         """The result of a call, within the limits. What the model did wrong is a result that failed."""
         try:
             check_arguments(arguments, self.parameters(given.unit))
@@ -136,7 +136,7 @@ def _is_whole(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) or isinstance(value, float) and value.is_integer()
 
 
-def check_arguments(arguments: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+def check_arguments(arguments: Mapping[str, object], schema: Mapping[str, Any]) -> None:
     """ToolError if arguments do not fit a schema: one is missing, or of another type. Those that it lacks are ignored."""
     properties: Mapping[str, Any] = schema.get("properties", {})
     for name in schema.get("required", ()):

@@ -102,7 +102,7 @@ class ToolTurns:
         return cls._made(found, {**known, "format": form, "boxes": unit, "resized": shown, "native": native})
 
     @classmethod
-    def recorded(cls, config: TaskConfig, stated: Mapping[str, Any]) -> ToolTurns | None:
+    def recorded(cls, config: TaskConfig, stated: Mapping[str, object]) -> ToolTurns | None:
         """The same of a recorded run."""
         return None if config.tools is None else cls._made(config.tools, stated)
 
@@ -293,7 +293,7 @@ class ToolTurns:
         keys = self.python.keys((slot.task, slot.doc_id, slot.repeat), answers, calls)
         return [(call.answer, recorded[key]) for call, key in zip(calls, keys, strict=True) if key in recorded]
 
-    def _given(self, pictures: Sequence[Image], doc: Mapping[str, Any]) -> Given:
+    def _given(self, pictures: Sequence[Image], doc: Mapping[str, object]) -> Given:
         shown_as = None
         if self.resized is not None:
             factor, least, most = self.resized

@@ -21,7 +21,7 @@ class LazyDoc(dict[str, Any]):
             raise KeyError(key)
         return dict.get(self, key)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """As of a mapping with the pictures in it."""
         try:
             return self[key]

@@ -86,7 +86,7 @@ AUDIO_MARK = "<audio>"
 IMAGE_MARK for each picture, too, so that their order is known."""
 
 
-def mark_of(part: Mapping[str, Any]) -> str:
+def mark_of(part: Mapping[str, object]) -> str:
     """The mark of a part of a message that is no text."""
     return AUDIO_MARK if part.get("type") == "audio" else IMAGE_MARK
 
@@ -537,7 +537,7 @@ class Answer:
         """What each turn of its prompt showed, as of `Instance.turn_shown`; also where only pictures were shown."""
         return self.turn_shown or tuple(["i" * count for count in self.turn_pictures])
 
-    def having(self, **fields: Any) -> Answer:
+    def having(self, **fields: object) -> Answer:
         """The answer with other values, which are not checked. `replace` takes six times as long."""
         made = object.__new__(Answer)
         _fields_of_answer.__set__(made, self.__dict__ | fields)  # not `setattr`, which a frozen class refuses
@@ -572,7 +572,7 @@ ReducedDoc: TypeAlias = dict[str, Any]
 """{metric: value} of one doc, repeats reduced. The `{doc_id: ReducedDoc}` of several processes merge with dict.update."""
 
 
-def main_metrics(metadata: Mapping[str, Any] | None) -> list[str]:
+def main_metrics(metadata: Mapping[str, object] | None) -> list[str]:
     """The main numbers that a task or group states as `metadata.metric`, the one by which it is compared first.
 
     >>> main_metrics({"metric": ["perception", "cognition"]}), main_metrics({"metric": "acc"}), main_metrics(None)
@@ -776,12 +776,12 @@ def found_in(table: Mapping[Any, T], value: Any, column: str) -> T:
     return table[value]
 
 
-def plain(value: Any) -> Any:
+def plain(value: object) -> Any:
     """A numpy scalar or array as Python numbers, texts and lists. Any other value is returned unchanged."""
     return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
 
 
-def for_json(value: Any) -> Any:
+def for_json(value: object) -> Any:
     """A value that JSON does not have: numpy's as Python's number, any other one as text."""
     own = plain(value)
     return str(value) if own is value else own

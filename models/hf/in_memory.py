@@ -48,7 +48,7 @@ _LOCK = threading.Lock()
 
 @contextmanager
 def held_module(
-    thing: Any, args: Options, settings: ModelSettings, processor: ProcessorMixin | None, identity: Any
+    thing: object, args: Options, settings: ModelSettings, processor: ProcessorMixin | None, identity: object
 ) -> Iterator[Model]:
     """The adapter of a module, which is as it was afterwards. Arguments and errors: as of `InMemory.held`."""
     module = plain_module(thing)
@@ -92,7 +92,7 @@ def plain_module(thing: Any) -> torch.nn.Module:
     return module
 
 
-def check_module(thing: Any, processor: ProcessorMixin | None) -> None:
+def check_module(thing: object, processor: ProcessorMixin | None) -> None:
     """ConfigError for a module that can't be evaluated, or that lacks its processor."""
     with tempfile.TemporaryDirectory(prefix="mm-eval-model-") as folder:
         save_files(plain_module(thing), processor, Path(folder))
@@ -158,7 +158,7 @@ def _containers(module: torch.nn.Module) -> dict[str, dict[Any, Any]]:
     return {name: dict(value) for name, value in vars(module).items() if name[0] == "_" and isinstance(value, dict)}
 
 
-def _put_back(now: dict[Any, Any], before: Mapping[Any, Any]) -> None:
+def _put_back(now: dict[object, object], before: Mapping[object, object]) -> None:
     if any(name not in before for name in now) or any(
         now.get(name, now) is not value for name, value in before.items()
     ):
@@ -188,7 +188,7 @@ class ModuleInMemory(HuggingFace):
     """A module of transformers with the files of its config and its processor in a folder."""
 
     def __init__(
-        self, module: torch.nn.Module, folder: str, args: Options, settings: ModelSettings, identity: Any
+        self, module: torch.nn.Module, folder: str, args: Options, settings: ModelSettings, identity: object
     ) -> None:
         self.module, self._identity = module, identity
         super().__init__({**args, "pretrained": folder}, settings)

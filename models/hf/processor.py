@@ -200,7 +200,7 @@ def _processor_class(folder: Path, arguments: PromptArguments) -> Any:
 def _without_video(processor_class: Any) -> Any:
     """The same processor class without its video part."""
 
-    def get_attributes(cls: Any) -> list[str]:
+    def get_attributes(cls: object) -> list[str]:
         return [name for name in processor_class.get_attributes() if "video" not in name]
 
     def from_args_and_dict(cls: Any, args: Any, *rest: Any, **options: Any) -> Any:
@@ -230,7 +230,7 @@ def _given_parts() -> Any:
     """transformers' base of processors, which reads its parts by their order, without those that are None."""
     from transformers import ProcessorMixin
 
-    def initialise(self: Any, *parts: Any, **options: Any) -> None:
+    def initialise(self: object, *parts: object, **options: object) -> None:
         options = {name: value for name, value in options.items() if name != "video_processor"}
         ProcessorMixin.__init__(self, *(part for part in parts if part is not None), **options)
 

@@ -254,14 +254,14 @@ def _module_by_module(model: PreTrainedModel) -> Iterator[None]:
     """Inside, the half-precision weights of a module and what it is given are float32 while it runs."""
     kept: dict[int, list[tuple[Tensor, Tensor]]] = {}
 
-    def widen(module: torch.nn.Module, given: tuple[Any, ...], named: dict[str, Any]) -> tuple[Any, Any]:
+    def widen(module: torch.nn.Module, given: tuple[object, ...], named: dict[str, object]) -> tuple[Any, Any]:
         half = _half((*module.parameters(recurse=False), *module.buffers(recurse=False)))
         kept.setdefault(id(module), []).extend((tensor, tensor.data) for tensor in half)
         for tensor in half:
             tensor.data = tensor.data.float()
         return _widened(given), _widened(named)
 
-    def restore(module: torch.nn.Module, *_: Any) -> None:
+    def restore(module: torch.nn.Module, *_: object) -> None:
         for tensor, data in kept.pop(id(module), ()):
             tensor.data = data
 

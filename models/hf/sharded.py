@@ -158,7 +158,7 @@ def gathered(thing: Any) -> Gathered:
     return found
 
 
-def _gather_unit(wrapper: Any, found: Gathered) -> None:
+def _gather_unit(wrapper: object, found: Gathered) -> None:
     """The parameters of one FSDP unit; those of the units inside it come with their own."""
     from torch.distributed.fsdp import FullyShardedDataParallel
 
@@ -205,7 +205,7 @@ def _gather_zero(module: torch.nn.Module, found: Gathered) -> None:
             found.add(module, name, parameter, parameter.data.detach().clone)
 
 
-def check_room(thing: Any) -> None:
+def check_room(thing: object) -> None:
     """ConfigError, on all processes alike, where the whole weights do not fit into the memory of one of their GPUs."""
     needed, free = whole_bytes(thing), free_bytes()
     fits = free is None or needed < 0.9 * free

@@ -181,7 +181,7 @@ def read(call: Call, answer: Any) -> httpx.Response:
     return httpx.Response(200, json={**kept, "choices": choices})
 
 
-def refused(status: int, what: str, **more: Any) -> httpx.Response:
+def refused(status: int, what: str, **more: object) -> httpx.Response:
     """A reply with an error, as a server with OpenAI's protocol would give it."""
     return httpx.Response(status, json={"error": {"message": what, **more}})
 

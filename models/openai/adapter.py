@@ -716,7 +716,7 @@ def has_sound(instance: Instance) -> bool:
 class Groups:
     """Requests as they are sent: each alone, or the choices on one context, by their key, together."""
 
-    def __init__(self, instances: Iterable[Instance], key: Callable[[Instance], Any] | None = None) -> None:
+    def __init__(self, instances: Iterable[Instance], key: Callable[[Instance], object] | None = None) -> None:
         requests: Any = iter(instances)
         self._next: Callable[[], Instance | None] = getattr(requests, "now", requests.__next__)
         self.wake_by: Callable[[Callable[[], None]], None] = getattr(requests, "wake_by", lambda wake: None)

@@ -54,7 +54,7 @@ PROCESSOR = "mm_processor_kwargs"
 PIXELS = ("min_pixels", "max_pixels", "total_pixels")
 
 
-def _rule(needed: str, fits: Callable[[Any], bool], read: Callable[[str], Any] = str) -> Rule:
+def _rule(needed: str, fits: Callable[[Any], bool], read: Callable[[str], object] = str) -> Rule:
     return Rule(needed, fits, read, quoted=False)
 
 

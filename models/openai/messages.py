@@ -180,7 +180,7 @@ def text_of(message: Message) -> str:
     return content if isinstance(content, str) else "".join(part.get("text", "") for part in content)
 
 
-def beginning_of(context: Any) -> str:
+def beginning_of(context: object) -> str:
     """The beginning of the answer, where the context of a chat ends in one; else empty."""
     last = context[-1] if isinstance(context, list) and context else {}
     return text_of(last) if last.get("role") == "assistant" else ""

@@ -15,7 +15,6 @@ import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any
 
 from mm_eval.engine.prices import MILLION, Price
 from mm_eval.values.errors import ConfigError, did_you_mean
@@ -64,7 +63,7 @@ def read_prices(path: str) -> dict[str, Price]:
         raise ConfigError(f"the prices can't be read: {said}.", where=f"--prices {path}") from error
 
 
-def _price(row: Mapping[str | None, Any], where: str) -> Price:
+def _price(row: Mapping[str | None, object], where: str) -> Price:
     if None in row or any(value is None for value in row.values()):
         raise ConfigError("the row has another number of fields than the header.", where=where)
     texts = {str(name): str(value).strip() for name, value in row.items()}

@@ -258,7 +258,7 @@ class Asking:
             reasoning=said.reasoning,
         )
 
-    async def _run(self, request: Fields, **sampling: Any) -> tuple[Any, int]:
+    async def _run(self, request: Fields, **sampling: object) -> tuple[Any, int]:
         """The engine's output and the number of attempts. A request that the engine has aborted is made again."""
         for attempt in range(1, MOST_ATTEMPTS + 1):
             output = await self.engine.run(request, **sampling)
@@ -347,7 +347,7 @@ class Asking:
         total, greedy = _total(output.prompt_logprobs[-len(fed) :], fed) if fed else (0.0, True)
         return total + made.logprobs[0][last].logprob, greedy and made.token_ids[0] == last
 
-    async def _prompt_scores(self, request: Fields, count: int, **sampling: Any) -> Any:
+    async def _prompt_scores(self, request: Fields, count: int, **sampling: object) -> Any:
         """The engine's output with log-probabilities of the last `count` tokens of a prompt."""
         scored = {"prompt_logprobs": 0} if count else {}
         for skips_cache in (False, True):

@@ -66,11 +66,11 @@ class Engine:
         with _without_launcher():
             return vllm.AsyncLLMEngine.from_engine_args(vllm.AsyncEngineArgs(**options))
 
-    def submit(self, work: Coroutine[Any, Any, T]) -> Future[T]:
+    def submit(self, work: Coroutine[object, object, T]) -> Future[T]:
         """Runs a coroutine on the engine's loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def run(self, prompt: Fields, **sampling: Any) -> Any:
+    async def run(self, prompt: Fields, **sampling: object) -> Any:
         """vLLM's output for one prompt. Raises ModelError if it refuses the prompt, EngineDeadError if it is gone.
 
         prompt: {"prompt_token_ids": ids, "multi_modal_data": ...}. sampling: fields of `SamplingParams`.

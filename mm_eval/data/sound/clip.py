@@ -274,7 +274,7 @@ class Sound(dict[str, Any]):
     def __len__(self) -> int:
         return len(KEYS)
 
-    def get(self, key: str, default: Any = None) -> Any:
+    def get(self, key: str, default: object = None) -> Any:
         """As of a plain dict."""
         return self[key] if key in KEYS else default
 
@@ -421,7 +421,7 @@ def _found(name: str, places: Places) -> str:
     return places.locate(name, "video" if name.lower().endswith(OF_VIDEOS) else "sound")
 
 
-def _array_of(array: Any, rate: Any) -> _Array:
+def _array_of(array: object, rate: object) -> _Array:
     """Samples that a task's code gave: (count,), or (channels, count) as `datasets` has them."""
     import numpy as np
 

@@ -54,7 +54,7 @@ def opened(source: str | IO[bytes], form: str = "") -> Any:
     return av.open(where, options=whitelist, format=form or None, metadata_errors="replace")
 
 
-def form_in(file: Any) -> Form:
+def form_in(file: object) -> Form:
     """The form of the sound of an open file. DataError if it has none."""
     stream = _stream(file)
     context = stream.codec_context
@@ -160,7 +160,7 @@ def _exact_place(frame: Any, form: Form) -> int:
     return int(place)
 
 
-def _left_in(first: Any, context: Any) -> int:
+def _left_in(first: Any, context: object) -> int:
     """The samples of Opus' pre-skip that FFmpeg 8 leaves at the beginning of a Matroska.
 
     It goes by the track's CodecDelay. FFmpeg 5.1 wrote it too short for sources below 48 kHz (2.17 ms of 6.5 at 16 kHz), and

@@ -365,7 +365,7 @@ def _decoder_at(file: Any, stream: Any, key: int, tick: int, first: bool) -> tup
     return decoder, frame
 
 
-def _decoded(file: Any, stream: Any) -> Iterator[Any]:
+def _decoded(file: object, stream: object) -> Iterator[Any]:
     """The frames from the next key frame on. What stands before it can't be decoded.
 
     Nor can its leading frames, which come after it and are shown before it: in an open group of pictures they refer to the

@@ -44,7 +44,7 @@ def _shared() -> list[RandomStream]:
     return [RandomStream(random.getstate, random.setstate), RandomStream(np.random.get_state, np.random.set_state)]
 
 
-def generators_in(variables: Mapping[str, Any]) -> list[RandomStream]:
+def generators_in(variables: Mapping[str, object]) -> list[RandomStream]:
     """The random generators among a module's variables, such as `rng = random.Random(42)`."""
     import numpy as np
 
@@ -83,7 +83,7 @@ def importing(seeds: Seeds) -> Iterator[None]:
     called: set[str] = set()
     python, numpy_seed = random.seed, np.random.seed
 
-    def recorded(seed: Callable[..., Any], name: str) -> Callable[..., Any]:
+    def recorded(seed: Callable[..., object], name: str) -> Callable[..., Any]:
         @wraps(seed)
         def seeded(*args: object, **kwargs: object) -> Any:
             called.add(name)
@@ -109,7 +109,7 @@ class Draws:
     seeds: the states to start from. own: the generators of the task's files, each with the state to start from.
     """
 
-    def __init__(self, seeds: Seeds | None = None, own: Iterable[tuple[RandomStream, Any]] = ()) -> None:
+    def __init__(self, seeds: Seeds | None = None, own: Iterable[tuple[RandomStream, object]] = ()) -> None:
         seeds = seeds or Seeds()
         self._own = list(own)
         self._python = seeds.python or random.Random(PYTHON_SEED).getstate()

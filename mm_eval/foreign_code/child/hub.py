@@ -19,7 +19,7 @@ class FilesOfHub:
     place: puts a file below it, if the data of the task has one of its name.
     """
 
-    def __init__(self, home: str, place: Callable[[Any], bool]) -> None:
+    def __init__(self, home: str, place: Callable[[object], bool]) -> None:
         self._folder, self._place = os.path.join(home, "not_downloaded"), place
         self._asked: dict[str, str] = {}
         import huggingface_hub
@@ -36,7 +36,7 @@ class FilesOfHub:
 
         io.open = builtins.open = opened
 
-    def _look_for(self, path: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    def _look_for(self, path: str, args: tuple[object, ...], kwargs: dict[str, object]) -> None:
         mode = str(args[0] if args else kwargs.get("mode", "r"))
         if "r" not in mode or "+" in mode or self._place(path):
             return
@@ -45,7 +45,7 @@ class FilesOfHub:
                 said = f"{path[len(folder) :].lstrip(os.sep)} is not on this machine; it comes with: {command}"
                 raise FileNotFoundError(said)
 
-    def _or_later(self, download: Callable[..., Any]) -> Callable[..., str]:
+    def _or_later(self, download: Callable[..., object]) -> Callable[..., str]:
         def found_or_later(repo_id: str, *args: object, **kwargs: object) -> str:
             from huggingface_hub.errors import HfHubHTTPError, LocalEntryNotFoundError, OfflineModeIsEnabled
 

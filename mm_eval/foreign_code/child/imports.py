@@ -207,7 +207,7 @@ def _named(name: str, fromlist: Sequence[str] | None, is_client: bool) -> Missin
     return Missing(name if fromlist else name.split(".")[0], is_client)
 
 
-def _is_file_of_theirs(missing: str, variables: Mapping[str, Any]) -> bool:
+def _is_file_of_theirs(missing: str, variables: Mapping[str, object]) -> bool:
     """Whether a missing module is beside the file, which imports it as if the folder were on the path."""
     return (Path(str(variables.get("__file__"))).parent / f"{missing.split('.')[0]}.py").is_file()
 

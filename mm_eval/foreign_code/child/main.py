@@ -22,7 +22,7 @@ from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.functions import load_file
 from mm_eval.config.python_file import stamp_of, with_siblings
@@ -38,6 +38,9 @@ from mm_eval.foreign_code.child.stand_ins import tasks
 from mm_eval.foreign_code.child.task_classes import TaskOfClass
 from mm_eval.foreign_code.process import error_from_wire, error_to_wire
 from mm_eval.foreign_code.wire import Line, Reader, Writer
+
+if TYPE_CHECKING:
+    from PIL.Image import Image
 
 FLAGS = ("reads_columns", "extracts", "marks_missing", "needs_all_docs")
 """What a function or class of a task may say about itself in an attribute."""
@@ -105,18 +108,18 @@ class Child:
         self._tables.append(read_rows(stated))
         return self._tables[-1]
 
-    def _writer(self, given: list[tuple[Any, bytes]]) -> Writer:
+    def _writer(self, given: list[tuple[Image, bytes]]) -> Writer:
         writer = Writer(self._keep, given)
         writer.home = (self._home, self._its_home)
         writer.rows = self._written_rows
         return writer
 
-    def _written_rows(self, rows: Any) -> dict[str, object]:
+    def _written_rows(self, rows: object) -> dict[str, object]:
         from mm_eval.foreign_code.rows import written_rows
 
         return written_rows(rows, self._tables)
 
-    def _keep(self, value: Any) -> int:
+    def _keep(self, value: object) -> int:
         self._kept.append(value)
         return len(self._kept) - 1
 
@@ -131,7 +134,7 @@ class Child:
         found, self._printed = [[number, text] for number, text in self._printed], []
         return found
 
-    def ask(self, what: str, about: Any = None) -> Any:
+    def ask(self, what: str, about: object = None) -> Any:
         """What the other process answers. Raises its error."""
         writer = self._writer([])
         stated = writer.value(about)
@@ -173,7 +176,7 @@ class Child:
     # What is asked for
 
     def do_describe(
-        self, message: Mapping[str, Any], args: list[object], kwargs: Mapping[str, Any]
+        self, message: Mapping[str, Any], args: list[object], kwargs: Mapping[str, object]
     ) -> dict[str, object]:
         """What a name of a file is."""
         module = self._load(Path(message["file"]))
@@ -198,11 +201,13 @@ class Child:
         is_class = isinstance(found, type)
         return {"value": {"callable": True, "is_class": is_class, "filters": hasattr(found, "apply"), **about}}
 
-    def do_call(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, object]:
+    def do_call(
+        self, message: Mapping[str, object], args: list[object], kwargs: Mapping[str, object]
+    ) -> dict[str, object]:
         return {"value": self._function(message)(*args, **kwargs)}
 
     def do_call_with_replies(
-        self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]
+        self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, object]
     ) -> dict[str, Any]:
         """Runs a function that asks another model, whose replies the other process has."""
         from mm_eval.values.types import Answer
@@ -228,10 +233,14 @@ class Child:
             "failed": None if found.error is None else error_to_wire(found.error, Writer()),
         }
 
-    def do_aggregate(self, message: Mapping[str, object], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_aggregate(
+        self, message: Mapping[str, object], args: list[object], kwargs: Mapping[str, object]
+    ) -> dict[str, Any]:
         return {"value": self._aggregation(message)(*args)}
 
-    def do_number(self, message: Mapping[str, object], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, object]:
+    def do_number(
+        self, message: Mapping[str, object], args: list[Any], kwargs: Mapping[str, object]
+    ) -> dict[str, object]:
         """A number with its standard error, for which the function is called many times."""
         from mm_eval.scoring.number import number_of
         from mm_eval.values.types import MetricKey
@@ -242,7 +251,7 @@ class Child:
         found = number_of(MetricKey("number", "none"), self._aggregation(message), of_docs, clusters, *settings)
         return {"value": (found.value, found.stderr, found.exact, found.n, found.higher_is_better, found.note)}
 
-    def do_interval(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_interval(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, object]) -> dict[str, Any]:
         """The number of one run's values with its interval, or the paired difference of two."""
         from mm_eval.scoring.metrics.paired import estimate, paired_difference
 
@@ -254,14 +263,18 @@ class Child:
             found = paired_difference(function, runs[0], runs[1], clusters, bootstrap_iters=draws, seed=seed)
         return {"value": tuple(getattr(found, each.name) for each in fields(found) if each.name != "key")}
 
-    def do_make(self, message: Mapping[str, object], args: list[Any], kwargs: Mapping[str, Any]) -> dict[str, object]:
+    def do_make(
+        self, message: Mapping[str, object], args: list[object], kwargs: Mapping[str, object]
+    ) -> dict[str, object]:
         return {"value": self._keep(self._function(message)(**kwargs))}
 
-    def do_apply(self, message: Mapping[str, Any], args: list[object], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def do_apply(self, message: Mapping[str, Any], args: list[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
         found = self._kept[message["number"]].apply(*args)
         return {"value": [list(answers) if not isinstance(answers, str) else answers for answers in found]}
 
-    def do_task(self, message: Mapping[str, Any], args: list[object], kwargs: Mapping[str, Any]) -> dict[str, object]:
+    def do_task(
+        self, message: Mapping[str, object], args: list[object], kwargs: Mapping[str, object]
+    ) -> dict[str, object]:
         """What a task class says of itself."""
         return {"value": self._task(message).about()}
 
@@ -346,7 +359,7 @@ class Child:
             setattr(os.path, check, looking(getattr(os.path, check)))
         self._hub = FilesOfHub(self._home, self._place)
 
-    def _place(self, path: Any) -> bool:
+    def _place(self, path: object) -> bool:
         """Puts a file of the data set where the code expects it. False if the data has none of that name."""
         full = os.path.abspath(path) if isinstance(path, str) else ""
         name = full[len(self._home) :].lstrip(os.sep)
@@ -406,7 +419,7 @@ class _Builder:
 
     def download_and_prepare(self, **kwargs: object) -> None: ...
 
-    def as_dataset(self, split: Any = None, **kwargs: object) -> Any:
+    def as_dataset(self, split: object = None, **kwargs: object) -> Any:
         options = {**self._options, **({"split": str(split)} if split is not None else {})}
         found = self._child.ask("data", (self._path, self._name, options))
         if isinstance(found, dict):

@@ -93,7 +93,7 @@ class Missing:
     def __instancecheck__(self, instance: object) -> bool:
         return False
 
-    def __or__(self, other: Any) -> Any:
+    def __or__(self, other: object) -> Any:
         return self
 
     __ror__ = __or__
@@ -117,7 +117,7 @@ for _method in (
     setattr(Missing, _method, _used)
 
 
-def _item(self: Missing, key: Any) -> Missing:
+def _item(self: Missing, key: object) -> Missing:
     if _IMPORTING:  # an annotation: cv2.Mat[...]
         return self
     self.use()

@@ -10,7 +10,6 @@ import inspect
 from collections.abc import Iterator, Mapping
 from functools import partial
 from types import CodeType, FunctionType, MethodType, ModuleType
-from typing import Any
 
 from mm_eval.config.packages import package_of
 from mm_eval.foreign_code.child.imports import is_task_code
@@ -19,12 +18,12 @@ from mm_eval.foreign_code.child.missing import Missing, MissingClass
 MOST_STEPS = 20_000
 
 
-def missing_in(found: Any) -> list[Missing]:
+def missing_in(found: object) -> list[Missing]:
     """What a function, or a class, uses of packages that are not installed; each package once."""
     return list({item._missing_name.split("(")[0]: item for item in _reached(found)}.values())
 
 
-def packages_of(found: Any) -> list[str]:
+def packages_of(found: object) -> list[str]:
     """The packages that are to be installed before a function or a class is used."""
     return sorted({package_of(each._missing_name) for each in missing_in(found) if not each._missing_is_client})
 
@@ -50,7 +49,7 @@ def _reached(start: object) -> Iterator[Missing]:
 
 
 def _codes(
-    value: Any, names: frozenset[str], seen: set[tuple[int, str]]
+    value: object, names: frozenset[str], seen: set[tuple[int, str]]
 ) -> Iterator[tuple[CodeType, Mapping[str, object]]]:
     """The code of a value with the variables of its module. names: which members of it are used."""
     value = inspect.unwrap(value) if isinstance(value, FunctionType) else value

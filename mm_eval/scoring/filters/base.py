@@ -54,7 +54,7 @@ class Filter(Protocol[Found]):
     that found one. `marks_missing = True` marks one that finds answers that are missing (`UNANSWERED`).
     """
 
-    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Found]]:
+    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Found]]:
         """The answers after this step: the same docs in the same order, with as many repeats or fewer."""
         ...
 
@@ -108,7 +108,7 @@ class ExtractedList(list[object]):
 _MARKED: dict[type, type] = {str: Extracted, int: ExtractedInt, float: ExtractedFloat, list: ExtractedList}
 
 
-def found_by(value: Any, rule: str) -> Any:
+def found_by(value: object, rule: str) -> Any:
     """The same value marked with the rule that found it; None, bool and tuple can't be marked and are returned unchanged."""
     for plain, marked in _MARKED.items():
         if isinstance(value, plain) and not isinstance(value, bool):

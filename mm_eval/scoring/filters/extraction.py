@@ -111,7 +111,7 @@ class MultiChoiceRegexFilter(RegexFilter):
         patterns = [regexes_to_ignore] if isinstance(regexes_to_ignore, str) else regexes_to_ignore or []
         self.ignored = [compile_pattern(pattern) for pattern in patterns]
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         return ([self._choice(answer, doc) for answer in answers] for answers, doc in zip(resps, docs, strict=True))
 
     def _choice(self, answer: Any, doc: Doc) -> Any:

@@ -123,7 +123,7 @@ class McqLetterFilter(Filter):
             raise InvalidValue(f"mcq_letter: choices must be a field or a list of fields, not {choices!r}.")
         self.choices, self.letters, self.lenient, self.fallback = choices, letters, lenient, fallback
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         for answers, doc in zip(resps, docs, strict=True):
             options = self._options(doc)
             yield [self.one(answer, options) for answer in answers]

@@ -29,7 +29,7 @@ class Rewriting(EachAnswer):
 
     extracts: ClassVar[bool] = False
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         return ([self.one(answer) if isinstance(answer, str) else answer for answer in answers] for answers in resps)
 
 
@@ -66,7 +66,7 @@ class MapFilter(EachAnswer):
 
     extracts: ClassVar[bool] = False
 
-    def __init__(self, mapping_dict: Mapping[object, object] | None = None, default_value: Any = None) -> None:
+    def __init__(self, mapping_dict: Mapping[object, object] | None = None, default_value: object = None) -> None:
         if mapping_dict is not None and not isinstance(mapping_dict, Mapping):
             raise InvalidValue(f"map: mapping_dict must be a mapping, not {mapping_dict!r}.")
         self.mapping, self.default_value = dict(mapping_dict or {}), default_value
@@ -141,7 +141,7 @@ class NoopFilter(Filter):
 
     extracts: ClassVar[bool] = False
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         return resps
 
 
@@ -151,7 +151,7 @@ class TakeFirstFilter(Filter):
 
     extracts: ClassVar[bool] = False
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         return ([answers[0] if answers else None] for answers in resps)
 
 
@@ -169,7 +169,7 @@ class TakeFirstKFilter(Filter):
             raise InvalidValue(f"take_first_k: k must be a whole number of at least 1, not {k!r}.")
         self.k = k
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         return (list(answers)[: self.k] or [None] for answers in resps)
 
 
@@ -186,10 +186,10 @@ class MajorityVoteFilter(Filter):
     def __init__(self, skip_unparsed: bool = False) -> None:
         self.skip_unparsed = skip_unparsed
 
-    def apply(self, resps: Iterable[Sequence[Any]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
+    def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         return ([self._vote(answers)] for answers in resps)
 
-    def _vote(self, answers: Sequence[Any]) -> Any:
+    def _vote(self, answers: Sequence[object]) -> Any:
         candidates = [answer for answer in answers if not is_unread(answer)] if self.skip_unparsed else list(answers)
         candidates = candidates or list(answers)
         if not candidates:
@@ -199,5 +199,5 @@ class MajorityVoteFilter(Filter):
         return candidates[keys.index(winner)]
 
 
-def _hashable(answer: Any) -> object:
+def _hashable(answer: object) -> object:
     return tuple(map(_hashable, answer)) if isinstance(answer, (list, tuple)) else answer

@@ -163,13 +163,13 @@ def average_of_runs(function: Callable[[Sequence[Any]], float]) -> Callable[[Seq
     """
     traits = traits_of(function)
 
-    def runs(items: Sequence[Sequence[Any]]) -> list[list[Any]]:
+    def runs(items: Sequence[Sequence[object]]) -> list[list[Any]]:
         return [list(run) for run in zip(*items, strict=True)]
 
-    def average(items: Sequence[Sequence[Any]]) -> float:
+    def average(items: Sequence[Sequence[object]]) -> float:
         return mean([function(run) for run in runs(items)])
 
-    def influences(items: Sequence[Sequence[Any]]) -> list[float]:
+    def influences(items: Sequence[Sequence[object]]) -> list[float]:
         assert traits.influence is not None
         return [mean(of_doc) for of_doc in zip(*map(traits.influence, runs(items)), strict=True)]
 

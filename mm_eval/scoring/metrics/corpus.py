@@ -30,7 +30,7 @@ _KEPT_SENTENCES = 1 << 14
 class _LabelMetric(CorpusMetric[Any, tuple[Any, Any]]):
     """Base of metrics of a confusion table. Items are (right label, chosen label)."""
 
-    def __call__(self, references: object, predictions: Any) -> tuple[Any, Any]:
+    def __call__(self, references: object, predictions: object) -> tuple[Any, Any]:
         return _label_pair(references, predictions)
 
     def aggregation(self, items: Sequence[tuple[object, object]]) -> float:
@@ -62,7 +62,7 @@ class F1(_LabelMetric):
             raise InvalidValue(f"f1: unknown average {average!r}.", hint="Known: binary, macro, micro, weighted.")
         self.average, self.pos_label = average, pos_label
 
-    def of_counts(self, labels: list[Any], hit: Floats, right: Floats, chosen: Floats) -> Floats:
+    def of_counts(self, labels: list[object], hit: Floats, right: Floats, chosen: Floats) -> Floats:
         """F1 of each draw."""
         each = _ratio(2 * hit, right + chosen)
         if self.average == "binary":
@@ -115,13 +115,13 @@ class TranslationMetric(CorpusMetric[list[str], tuple[list[str], list[str]]]):
         self.options = options
         self._row = lru_cache(maxsize=_KEPT_SENTENCES)(self._count)
 
-    def __call__(self, references: Any, predictions: object) -> tuple[list[str], list[str]]:
+    def __call__(self, references: object, predictions: object) -> tuple[list[str], list[str]]:
         first = predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions
         return texts_within(references) or [""], [
             "" if first is None or isinstance(first, (list, tuple)) else str(first)
         ]
 
-    def aggregation(self, items: Sequence[Any]) -> float:
+    def aggregation(self, items: Sequence[object]) -> float:
         return self._score([sum(column) for column in zip(*self._rows(items), strict=True)])
 
     def sums(self, items: Sequence[object]) -> SumStatistics:
@@ -230,7 +230,7 @@ class Ter(TranslationMetric):
 
     sacrebleu_class = "TER"
 
-    def __call__(self, references: Any, predictions: object) -> tuple[list[str], list[str]]:
+    def __call__(self, references: object, predictions: object) -> tuple[list[str], list[str]]:
         texts, answers = super().__call__(references, predictions)
         if any(not exact for _, exact, _ in self._long(tuple(texts), answers[0])):
             too_large(f"the moves of TER (at most {MOST_STEPS:,} steps)", has="an upper end of the edits")
@@ -266,7 +266,7 @@ class Ter(TranslationMetric):
         self._edits = lru_cache(maxsize=_KEPT_SENTENCES)(edits_of)
 
 
-def _label_pair(references: object, predictions: Any) -> tuple[object, object]:
+def _label_pair(references: object, predictions: object) -> tuple[object, object]:
     """(right label, chosen label) of a doc: indices of choices, or texts of generated answers.
 
     If several labels are right, the chosen one counts, else the first.
@@ -309,7 +309,7 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     return ratio
 
 
-def texts_within(value: Any) -> list[str]:
+def texts_within(value: object) -> list[str]:
     """The texts of a reference that may be nested in lists."""
     if value is None:
         return []

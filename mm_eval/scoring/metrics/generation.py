@@ -20,7 +20,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 _NO_DIGITS = str.maketrans("", "", string.digits)
 
 
-def targets_of(references: Any, predictions: Sequence[object], multiple_targets: bool = False) -> list[list[object]]:
+def targets_of(references: object, predictions: Sequence[object], multiple_targets: bool = False) -> list[list[object]]:
     """The accepted answers for each prediction."""
     if not isinstance(references, (list, tuple)):
         references = [references]
@@ -35,7 +35,10 @@ def targets_of(references: Any, predictions: Sequence[object], multiple_targets:
 
 
 def best_over_targets(
-    references: Any, predictions: Sequence[object], score: Callable[[str, str], float], multiple_targets: bool = False
+    references: object,
+    predictions: Sequence[object],
+    score: Callable[[str, str], float],
+    multiple_targets: bool = False,
 ) -> list[Any]:
     """For each prediction its best score over the accepted answers; 0 for None."""
     accepted = targets_of(references, predictions, multiple_targets)
@@ -54,7 +57,7 @@ def lower_one_to_one(text: str) -> str:
 
 @metric("exact_match", output_type="generate_until", aggregation="mean", reduction="pass@k")
 def exact_match_fn(
-    references: Any,
+    references: object,
     predictions: Sequence[object],
     multiple_targets: bool = False,
     regexes_to_ignore: Sequence[str] | None = None,
@@ -140,7 +143,7 @@ def edit_distance(one: str, other: str) -> int:
 
 
 @metric("anls", output_type="generate_until", aggregation="mean")
-def anls(references: Any, predictions: Sequence[object], threshold: float = 0.5) -> list[float]:
+def anls(references: object, predictions: Sequence[object], threshold: float = 0.5) -> list[float]:
     """Average normalised Levenshtein similarity, the score of DocVQA and InfoVQA: 1 for equal texts, 0 below the threshold.
 
     The closest of several accepted answers counts. As in the server's script, case and runs of white space are ignored, and the

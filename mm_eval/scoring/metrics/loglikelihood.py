@@ -110,7 +110,7 @@ def _gold_ll(references: object, lls: Floats) -> tuple[int, float]:
 
 
 @metric("acc", output_type=_LIKELIHOOD, aggregation="mean")
-def acc(references: Any, predictions: LLResults, multiple_targets: bool = False) -> int:
+def acc(references: object, predictions: LLResults, multiple_targets: bool = False) -> int:
     """1 if the likeliest choice is right; for a single continuation, 1 if greedy decoding gives it."""
     best = argmax(predictions.lls)
     if len(predictions.lls) == 1 and not predictions.is_choice:
@@ -125,7 +125,7 @@ def acc_norm(references: object, predictions: LLResults, multiple_targets: bool 
 
 
 @metric("acc_bytes", output_type=_CHOICE, aggregation="mean")
-def acc_bytes(references: Any, predictions: LLResults, multiple_targets: bool = False) -> int:
+def acc_bytes(references: object, predictions: LLResults, multiple_targets: bool = False) -> int:
     """1 if the choice with the highest log-likelihood per byte is right."""
     return _is_gold(references, argmax(_PICKS["acc_bytes"](predictions)))
 
@@ -158,12 +158,12 @@ def bpb(references: object, predictions: LLResults) -> float:
 
 
 @metric("logprob", output_type=_LIKELIHOOD, aggregation="mean")
-def logprob_fn(references: Any, predictions: LLResults) -> float:
+def logprob_fn(references: object, predictions: LLResults) -> float:
     """Log-likelihood of the right choice, in nats."""
     return _gold_ll(references, predictions.lls)[1]
 
 
-def _log_share(references: Any, scores: Floats) -> float:
+def _log_share(references: object, scores: Floats) -> float:
     """Log of the right choices' share under a softmax of the scores."""
     import numpy as np
 
@@ -205,7 +205,7 @@ def brier_score(references: object, predictions: LLResults) -> float:
 
 
 @metric("bypass", output_type=("loglikelihood", "multiple_choice", "generate_until"), aggregation="bypass")
-def bypass(references: object = None, predictions: Any = None, **kwargs: object) -> int:
+def bypass(references: object = None, predictions: object = None, **kwargs: object) -> int:
     """Scores nothing, for runs that only collect answers."""
     return -1
 
@@ -243,7 +243,7 @@ class _PerUnit(_OfLogLikelihoods[tuple[float, int]]):
         """The length of each choice, shape (choices,)."""
         return predictions.byte_len()
 
-    def __call__(self, references: Any, predictions: LLResults) -> tuple[float, int]:
+    def __call__(self, references: object, predictions: LLResults) -> tuple[float, int]:
         gold = _gold(references, predictions)
         return float(predictions.lls[gold]), int(self.units(predictions)[gold])
 

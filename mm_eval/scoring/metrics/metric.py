@@ -225,7 +225,7 @@ def metric(
     higher_is_better: bool = True,
     output_type: str | Iterable[str] = "generate_until",
     aggregation: str | Callable[..., float] | None = None,
-    reduction: str | Callable[..., Any] | None = None,
+    reduction: str | Callable[..., object] | None = None,
 ) -> Callable[[_F], _F]:
     """Registers a function, or a CorpusMetric class, as a metric under one or more names.
 

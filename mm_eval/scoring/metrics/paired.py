@@ -47,7 +47,7 @@ CHANGED_ALIKE = "every document changed by the same amount"
 
 def estimate(
     aggregation: Aggregation,
-    values: Sequence[Any],
+    values: Sequence[object],
     clusters: Sequence[Hashable] | None = None,
     *,
     bootstrap_iters: int = 2000,
@@ -107,7 +107,7 @@ def no_spread(values: Sequence[object], alike: str = NO_SPREAD) -> str:
 
 
 def _marks_of(
-    aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None
+    aggregation: Aggregation, values: Sequence[object], clusters: Sequence[Hashable] | None
 ) -> tuple[list[bool], list[Hashable] | None] | None:
     """The marks that a number is the share of, with their clusters; None where the aggregation does not declare them."""
     if (declared := traits_of(aggregation).marks) is None:
@@ -117,7 +117,7 @@ def _marks_of(
 
 
 def _of_equal_clusters(
-    value: float, aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None
+    value: float, aggregation: Aggregation, values: Sequence[object], clusters: Sequence[Hashable] | None
 ) -> tuple[float, float] | None:
     """The exact interval of a number whose clusters are all equal; None where the values are not right or wrong.
 
@@ -149,7 +149,7 @@ def _are_fractions(aggregation: Aggregation, values: Sequence[object]) -> bool:
     return all(isinstance(value, (bool, int, float)) and (0 <= value <= 1 or value != value) for value in values)
 
 
-def scale_of(aggregation: Aggregation, values: Sequence[Any]) -> tuple[float, float] | None:
+def scale_of(aggregation: Aggregation, values: Sequence[object]) -> tuple[float, float] | None:
     """The least and the greatest value that the number can have: (0, 1) of a share, NO_SHARE of a mean of other values.
 
     The `range` that the task states, if it does. None where it is not known: an aggregation of a task's own may give shares
@@ -196,7 +196,7 @@ def paired_difference(
     pairs = list(zip(first, second, strict=True))
     stratum, content, sums, influence = traits.stratum, traits.content, traits.sums, traits.influence
 
-    def difference(items: Sequence[tuple[Any, Any]]) -> float:
+    def difference(items: Sequence[tuple[object, object]]) -> float:
         return float(aggregation([b for _, b in items])) - float(aggregation([a for a, _ in items]))
 
     declared = declare(
@@ -247,12 +247,12 @@ def _of_flips(
     return replace(found, exact=difference_of_marks(first, second, clusters), exact_p=max(p, found.p_value or 0.0))
 
 
-def _are_marks(pairs: Sequence[tuple[Any, Any]]) -> bool:
+def _are_marks(pairs: Sequence[tuple[object, object]]) -> bool:
     return all(right_or_wrong(value) is not None for pair in pairs for value in pair)
 
 
 def _change_of_influence(
-    influence: Callable[[Sequence[Any]], Sequence[float]], pairs: Sequence[tuple[Any, Any]]
+    influence: Callable[[Sequence[Any]], Sequence[float]], pairs: Sequence[tuple[object, object]]
 ) -> list[float]:
     first, second = influence([a for a, _ in pairs]), influence([b for _, b in pairs])
     return [b - a for a, b in zip(first, second, strict=True)]
@@ -275,7 +275,9 @@ def _both_sums(
     )
 
 
-def _count(aggregation: Aggregation, values: Sequence[Any], clusters: Sequence[Hashable] | None) -> tuple[int, float]:
+def _count(
+    aggregation: Aggregation, values: Sequence[object], clusters: Sequence[Hashable] | None
+) -> tuple[int, float]:
     """The number of clusters, and the degrees of freedom: with strata, the clusters minus the strata."""
     stratum = traits_of(aggregation).stratum
     if stratum is None:
@@ -315,6 +317,6 @@ def flips(first: Mapping[int, object], second: Mapping[int, object]) -> Flips | 
     )
 
 
-def right_or_wrong(value: Any) -> bool | None:
+def right_or_wrong(value: object) -> bool | None:
     """Whether a doc's value means right (1) or wrong (0); None for any other. A value is a number or a mapping with a `score`."""
     return None if is_pair(value) else mark_of(value)

@@ -106,7 +106,7 @@ class _ErrorRate(CorpusMetric[list[str], tuple[list[str], str]]):
             self._normalize("")
         self._row = lru_cache(maxsize=_KEPT_PAIRS)(self._count)
 
-    def __call__(self, references: Any, predictions: object) -> tuple[list[str], str]:
+    def __call__(self, references: object, predictions: object) -> tuple[list[str], str]:
         first = predictions[0] if isinstance(predictions, (list, tuple)) and predictions else predictions
         said = "" if first is None or isinstance(first, (list, tuple)) else str(first)
         return [self.text(each) for each in texts_within(references)] or [""], self.text(said)
@@ -115,7 +115,7 @@ class _ErrorRate(CorpusMetric[list[str], tuple[list[str], str]]):
         """The text as it is compared; words are what stands between white space of any kind."""
         return " ".join(self._normalize(text).split())
 
-    def aggregation(self, items: Sequence[Any]) -> float:
+    def aggregation(self, items: Sequence[object]) -> float:
         return self.sums(items).value
 
     def sums(self, items: Sequence[Any]) -> SumStatistics:

@@ -104,7 +104,7 @@ class Traits:
     sums: Callable[[Sequence[Any]], SumStatistics | None] | None = None
     weighted: Callable[[Sequence[Any], Floats], Floats] | None = None
     stratum: Callable[[Any], Hashable] | None = None
-    content: Callable[[object], Hashable] | None = None
+    content: Callable[[Any], Hashable] | None = None
     influence: Callable[[Sequence[Any]], Sequence[float]] | None = None
     without: Callable[[Sequence[Any]], Callable[[Collection[int]], float]] | None = None
     smooth: bool | None = None
@@ -115,7 +115,7 @@ class Traits:
     of: str = "value"
 
 
-def traits_of(function: Callable[..., Any]) -> Traits:
+def traits_of(function: Callable[..., object]) -> Traits:
     """The declared traits of a function; a corpus metric's method also has the metric's `sums`."""
     traits: Traits = getattr(function, _ATTRIBUTE, Traits())
     owner_sums = getattr(getattr(function, "__self__", None), "sums", None)

@@ -93,7 +93,7 @@ def depth_of(value: object) -> int:
     return depth
 
 
-def call_of_json(value: Any, ident: str = "") -> Call:
+def call_of_json(value: object, ident: str = "") -> Call:
     """The call in a JSON object with `name` and `arguments` (or `parameters`, as some families write).
 
     Arguments may be a text that spells an object, as in OpenAI's API. Errors: Unreadable.

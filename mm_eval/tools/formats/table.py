@@ -71,7 +71,7 @@ _GLM = _announce(
 )
 
 
-def _written(value: Any) -> str:
+def _written(value: object) -> str:
     """A value in a tag: a text as it is, another value as JSON."""
     return value if isinstance(value, str) else as_json(value)
 
@@ -102,7 +102,7 @@ def _kimi(call: Call) -> str:
     return f"<|tool_calls_section_begin|>{inner}<|tool_calls_section_end|>"
 
 
-def _gemma_value(value: Any) -> str:
+def _gemma_value(value: object) -> str:
     if isinstance(value, str):
         return f'<|"|>{value}<|"|>'
     if isinstance(value, Mapping):

@@ -141,7 +141,7 @@ def _efforts(setting: str, stated: Any, adapter: str, where: str) -> dict[str, M
     return {_name(name): _plain(changed) for name, changed in stated.items()}
 
 
-def _name(key: Any) -> str:
+def _name(key: object) -> str:
     """The name of an effort. YAML reads off, no and false without quotes as one value."""
     return ("on" if key else "off") if isinstance(key, bool) else str(key)
 
@@ -150,7 +150,7 @@ def _nested(keys: tuple[str, ...], value: object) -> dict[str, object]:
     return {keys[0]: _nested(keys[1:], value) if len(keys) > 1 else value}
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> Any:
     """A value of a file without its lines."""
     return {str(key): _plain(each) for key, each in value.items()} if isinstance(value, Mapping) else value
 

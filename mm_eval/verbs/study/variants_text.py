@@ -72,7 +72,7 @@ def write_page(path: Path, models: Sequence[Variants]) -> Path:
 
 
 def write_samples(
-    path: Path, title: str, studies: Sequence[Variants], about: Callable[[], dict[str, Any]], numbered: bool = False
+    path: Path, title: str, studies: Sequence[Variants], about: Callable[[], dict[str, object]], numbered: bool = False
 ) -> Path:
     """Writes a page with every sample of each baseline beside the answers of the other variants. Returns its path.
 

@@ -52,7 +52,7 @@ class Evaluations:
     def __init__(
         self,
         tasks: str | Sequence[str],
-        processor: Any = None,
+        processor: object = None,
         *,
         every: int | None = None,
         output_path: str | Path = "runs/training",
@@ -76,7 +76,7 @@ class Evaluations:
 
     # Of the Trainer
 
-    def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_train_begin(self, args: object, state: Any, control: object, **kwargs: object) -> None:
         """Checks what can be wrong, and makes up for an evaluation that was cut off when the training was."""
         self._handler = _caller()
         self._check(kwargs)
@@ -94,16 +94,16 @@ class Evaluations:
         if step and self._is_due(step):  # also where it is done: the weights may have been those of another training
             self._evaluate(args, state, control, kwargs, recorded(self.output_path).get(step))
 
-    def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_step_end(self, args: object, state: Any, control: object, **kwargs: object) -> None:
         is_last = self.at_end and state.global_step >= state.max_steps
         if self.every is not None and (is_last or self._is_due(state.global_step)):
             self._evaluate(args, state, control, kwargs)
 
-    def on_save(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_save(self, args: object, state: object, control: object, **kwargs: object) -> None:
         if self.every is None:
             self._evaluate(args, state, control, kwargs)
 
-    def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
+    def on_train_end(self, args: Any, state: Any, control: object, **kwargs: object) -> None:
         step = state.global_step
         if self.at_end and step not in self.results and not args.load_best_model_at_end:  # those would be other weights
             self._evaluate(args, state, control, kwargs, recorded(self.output_path).get(step))
@@ -138,7 +138,7 @@ class Evaluations:
         memory: Any = MODELS.get("memory")
         memory.check_module(kwargs["model"], self._processor(kwargs))
 
-    def _check_folder(self, callbacks: Sequence[Any]) -> None:
+    def _check_folder(self, callbacks: Sequence[object]) -> None:
         """ConfigError where another callback writes into the same folder: of each step one of the two would be shown."""
         own = self.output_path.resolve()
         if any(
@@ -151,7 +151,7 @@ class Evaluations:
     def _processor(self, kwargs: Options) -> Any:
         return self.processor if self.processor is not None else kwargs.get("processing_class")
 
-    def _evaluate(self, args: Any, state: Any, control: Any, kwargs: Options, before: Path | None = None) -> None:
+    def _evaluate(self, args: object, state: Any, control: object, kwargs: Options, before: Path | None = None) -> None:
         """Evaluates a step and logs its numbers. before: the folder with the step's results, of these weights or of others."""
         step = state.global_step
 
@@ -206,7 +206,7 @@ class Evaluations:
             found |= {f"{self.prefix}/{path}{end}": float(value) for end, value in ends.items() if value is not None}
         return found
 
-    def _log(self, numbers: Mapping[str, float], args: Any, state: Any, control: Any) -> None:
+    def _log(self, numbers: Mapping[str, float], args: object, state: Any, control: object) -> None:
         """Writes the numbers into the Trainer's log and hands them to its other callbacks, among them the trackers."""
         if not state.is_world_process_zero:
             return
@@ -231,7 +231,7 @@ def _caller() -> Any:
     return handler if hasattr(handler, "callbacks") and hasattr(handler, "call_event") else None
 
 
-def _rewrites(callback: Any) -> bool:
+def _rewrites(callback: object) -> bool:
     code = getattr(getattr(type(callback), "on_log", None), "__code__", None)
     return code is not None and "rewrite_logs" in (*code.co_names, *code.co_freevars)
 

@@ -75,7 +75,9 @@ class Layer(CacheLayerMixin):  # type: ignore[misc]
         self.rows, self.number, self.window = rows, number, window
         self.is_sliding = window is not None
 
-    def update(self, key_states: Tensor, value_states: Tensor, *args: Any, **kwargs: Any) -> tuple[Tensor, Tensor]:
+    def update(
+        self, key_states: Tensor, value_states: Tensor, *args: object, **kwargs: object
+    ) -> tuple[Tensor, Tensor]:
         """Writes the tokens of the running forward. Attention takes the keys from here, not what is returned."""
         now, device = self.rows.now, key_states.device
         self.reserve(len(self.rows.lengths), max(now.lengths) + now.tokens, key_states, value_states)

@@ -182,7 +182,7 @@ class StopStrings(StoppingCriteria):  # type: ignore[misc]
     def __init__(self, ended: StopText, questions: Sequence[GenerationRow], prompt_length: int) -> None:
         self.ended, self.questions, self.prompt_length = ended, questions, prompt_length
 
-    def __call__(self, input_ids: Tensor, scores: Tensor, **kwargs: Any) -> Tensor:
+    def __call__(self, input_ids: Tensor, scores: Tensor, **kwargs: object) -> Tensor:
         rows = [row[self.prompt_length :] for row in input_ids.tolist()]
         beams = len(rows) // len(self.questions)
         found = self.ended(rows, [question for question in self.questions for _ in range(beams)])
@@ -216,7 +216,7 @@ class Broken(StoppingCriteria):  # type: ignore[misc]
     def __init__(self, finite: Finite) -> None:
         self.finite = finite
 
-    def __call__(self, input_ids: Tensor, scores: Tensor, **kwargs: Any) -> Tensor:
+    def __call__(self, input_ids: Tensor, scores: Tensor, **kwargs: object) -> Tensor:
         return self.finite.broken
 
 

@@ -72,7 +72,7 @@ def run_on(
     sources: Sequence[int],
     ids: Sequence[list[int]],
     keep: int | Tensor | None = None,
-    **options: Any,
+    **options: object,
 ) -> tuple[ModelOutput, Tensor, Tensor]:
     """One forward of right-padded tokens, row i on top of row `sources[i]`; returns (output, mask, row index).
 
@@ -104,7 +104,9 @@ def run_on(
     return output, mask, index
 
 
-def grown(runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: Any) -> Prefix:
+def grown(
+    runtime: Runtime, prefix: Prefix, sources: Sequence[int], ids: Sequence[list[int]], **options: object
+) -> Prefix:
     """The prefixes after more tokens, row i on top of row `sources[i]`. Rows of different lengths leave holes in the mask.
 
     options: passed to `run_on`.

@@ -123,7 +123,7 @@ class Runtime:
         """Whether rows have grown so much since they were admitted that one must be put off."""
         return self.limit is None and rows > 1 and tokens > 2 * self.depth * self.budget
 
-    def forward(self, keep: int | Tensor, **inputs: Any) -> ModelOutput:
+    def forward(self, keep: int | Tensor, **inputs: object) -> ModelOutput:
         """One forward with the logits of the last `keep` tokens, or of those at the places of a tensor.
 
         qwen2_audio of transformers 5.23 has no `logits_to_keep`, so that its head gets the chosen tokens alone.

@@ -230,10 +230,10 @@ class Preprocessor:
 class _StandIn:
     """Takes the place of an image processor in a call of its processor, with the tensors of known pictures."""
 
-    def __init__(self, own: Any, known: Callable[[Options], Any]) -> None:
+    def __init__(self, own: object, known: Callable[[Options], object]) -> None:
         self._own, self._known = own, known
 
-    def __call__(self, images: Any = None, **options: Any) -> Any:
+    def __call__(self, images: object = None, **options: object) -> Any:
         return self._known(options)
 
     def __getattr__(self, name: str) -> Any:
@@ -347,7 +347,7 @@ def _row(length: int, places: Sequence[int], value: int) -> list[int]:
 
 
 def pictures_of(
-    tensors: Mapping[str, Any], parts: Sequence[Mapping[str, Any]], count: int, digests: tuple[str, ...]
+    tensors: Mapping[str, Any], parts: Sequence[Mapping[str, object]], count: int, digests: tuple[str, ...]
 ) -> tuple[Picture, ...]:
     """The pictures of a prompt one by one where that is possible, else one for all of them.
 
@@ -371,5 +371,5 @@ def pictures_of(
     )
 
 
-def _size(output: Mapping[str, Any]) -> int:
+def _size(output: Mapping[str, object]) -> int:
     return sum(int(value.nbytes) for value in output.values() if hasattr(value, "nbytes"))

@@ -41,7 +41,7 @@ class SoundInput:
     tower: str = ""
 
 
-def extractor_of(processor: Any) -> Any:
+def extractor_of(processor: object) -> Any:
     """The part of a processor that takes sounds; None if it has none."""
     return getattr(processor, "feature_extractor", None) or getattr(processor, "audio_processor", None)
 
@@ -58,13 +58,13 @@ def kept_seconds(kind: SoundInput, processor: Any) -> float | None:
     return float(kind.keeps / extractor.sampling_rate)
 
 
-def unheard_seconds(heard: Sequence[Heard], kind: SoundInput, processor: Any) -> float:
+def unheard_seconds(heard: Sequence[Heard], kind: SoundInput, processor: object) -> float:
     """Seconds of sounds that the processor cuts."""
     kept = kept_seconds(kind, processor)
     return 0.0 if kept is None else sum(max(each.seconds - kept, 0.0) for each in heard)
 
 
-def samples_of(sounds: Sequence[Audible], processor: Any) -> list[NDArray[Any]]:
+def samples_of(sounds: Sequence[Audible], processor: object) -> list[NDArray[Any]]:
     """The samples of sounds as a processor takes them: at its rate, one channel, float32."""
     rate = int(extractor_of(processor).sampling_rate)
     return [sound.samples(rate=rate, mono=True) for sound in sounds]
@@ -75,7 +75,7 @@ def of_sound(names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(_OF_SOUND)]
 
 
-def divided(tensors: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def divided(tensors: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:
     """(a processor's tensors for the pictures of a prompt, those for its sounds)."""
     heard = {name: tensors[name] for name in of_sound(tensors)}
     return {name: value for name, value in tensors.items() if name not in heard}, heard

@@ -14,7 +14,6 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from mm_eval.values.types import Fields, JsonObject, Options
 from mm_eval.values.words import listed
@@ -354,7 +353,7 @@ def read_refusal(said: str) -> tuple[list[str], list[str]]:
     texts: list[str] = []
     named: list[str] = []
 
-    def walk(value: Any, key: str, depth: int) -> None:
+    def walk(value: object, key: str, depth: int) -> None:
         if depth > 6:
             return
         if isinstance(value, Mapping):

@@ -65,7 +65,7 @@ def upper_bound(option: str, tokens: Mapping[str, float]) -> float:
 _SPACES = str.maketrans({"\u2581": " ", "\u0120": " "})
 
 
-def log_probability(value: Any) -> float | None:
+def log_probability(value: object) -> float | None:
     """A JSON value as a log-probability; None if invalid. -inf is valid: the token is impossible."""
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         return None
@@ -99,7 +99,7 @@ def prompt_tokens(reply: Fields) -> list[Token] | None:
     return [_of_prompt(position) for place, position in enumerate(given) if place or position is not None]
 
 
-def _of_prompt(position: Any) -> Token:
+def _of_prompt(position: object) -> Token:
     entries = list(position.values()) if isinstance(position, dict) else []
     if not entries or not all(isinstance(entry, dict) and _is_rank(entry.get("rank")) for entry in entries):
         return UNKNOWN
@@ -108,7 +108,7 @@ def _of_prompt(position: Any) -> Token:
     return text if isinstance(text, str) else None, math.nan if number is None else number, own["rank"] == 1
 
 
-def _is_rank(value: Any) -> bool:
+def _is_rank(value: object) -> bool:
     return type(value) is int and value >= 1
 
 

@@ -153,7 +153,7 @@ def model_of(reply: Fields) -> str:
     return "".join(character for character in stated[:LONGEST_NAME] if character.isprintable())
 
 
-def reasoning_of(message: Any) -> str:
+def reasoning_of(message: object) -> str:
     """What a thinking model wrote before its answer, where the server gives it apart; empty where it does not.
 
     It has a field of its own, or is a part of the content: {"type": "thinking", "thinking": a text, or a list of text parts}.

@@ -81,6 +81,6 @@ def said_of(model: str, entries: Sequence[Fields]) -> JsonObject:
     return {name: _bounded(value) for name, value in found.items()}
 
 
-def _bounded(value: Any) -> Any:
+def _bounded(value: object) -> Any:
     text = json.dumps(value, sort_keys=True)
     return value if len(text) <= LONGEST else f"sha256 {hashlib.sha256(text.encode()).hexdigest()}"

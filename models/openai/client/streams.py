@@ -77,7 +77,7 @@ def _add(reply: JsonObject, choice: JsonObject, event: JsonObject) -> None:
             message[name] = [*message.get(name, []), *value] if isinstance(value, list) else value
 
 
-def _with_pieces(calls: list[Any], pieces: list[Any]) -> list[Any]:
+def _with_pieces(calls: list[Any], pieces: list[object]) -> list[Any]:
     """The calls of a message with what an event adds to them: arguments come in pieces, by the number of their call."""
     found = [dict(call) for call in calls]
     for piece in (piece for piece in pieces if isinstance(piece, dict)):

@@ -97,7 +97,7 @@ async def writing_of(look: Look, model: str) -> Writing:
 
 async def _prompts_of(look: Look, model: str) -> Writing:
 
-    async def tokens(**body: Any) -> list[int]:
+    async def tokens(**body: object) -> list[int]:
         sent = json.dumps({"model": model, **body}).encode()
         found = (await look("/tokenize", sent, at_root=True)).get("tokens")
         return found if isinstance(found, list) and all(type(token) is int for token in found) else []

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 
-def generate_submission_file(file_name: str, args: Any = None, subpath: str = "submissions") -> str:
+def generate_submission_file(file_name: str, args: object = None, subpath: str = "submissions") -> str:
     """The path of a file for a benchmark's server, below the output folder; its folder is made."""
     folder = os.path.join(getattr(args, "output_path", None) or "", subpath)
     os.makedirs(folder, exist_ok=True)

@@ -80,13 +80,13 @@ class MapFilter(EachAnswer):
             raise AssertionError("mapping_dict must be a mapping")
         self.default_value = default_value
 
-    def change(self, answer: Any) -> object:
+    def change(self, answer: object) -> object:
         return self.mapping_dict.get(answer, self.default_value)
 
 
 @register_filter("strip_thinking")
 class StripThinkingFilter(EachAnswer):
-    def __init__(self, tag_pairs: Any = None) -> None:
+    def __init__(self, tag_pairs: Sequence[Sequence[str]] | None = None) -> None:
         self.tag_pairs = tag_pairs or TAGS
 
     def change(self, answer: object) -> object:

@@ -75,11 +75,13 @@ def handle_non_serializable(o: object) -> Any:
     return list(o) if isinstance(o, set) else str(o)
 
 
-def join_iters(iters: Iterable[Iterable[Any]]) -> Iterator[object]:
+def join_iters(iters: Iterable[Iterable[object]]) -> Iterator[object]:
     return itertools.chain.from_iterable(iters)
 
 
-def chunks(iter: Iterable[object], n: int = 0, fn: Callable[[int, Any], int] | None = None) -> Iterator[list[object]]:
+def chunks(
+    iter: Iterable[object], n: int = 0, fn: Callable[[int, object], int] | None = None
+) -> Iterator[list[object]]:
     """Lists of n items; fn: the length for the item that a list begins to end with."""
     found: list[Any] = []
     for number, item in enumerate(iter):
@@ -109,7 +111,7 @@ def softmax(x: Any) -> Any:
     return powers / powers.sum()
 
 
-def weighted_f1_score(items: Iterable[tuple[Any, Any]]) -> float:
+def weighted_f1_score(items: Iterable[tuple[object, object]]) -> float:
     """F1 of each class of pairs (gold, prediction), weighted by how often the class is gold. As scikit-learn's."""
     pairs = list(items)
     total = 0.0
@@ -127,7 +129,7 @@ def make_table(result_dict: object, column: str = "results", sort_results: bool 
     return "\n".join(f"{task}|{name}|{value}" for task, metrics in found.items() for name, value in metrics.items())
 
 
-def positional_deprecated(fn: Callable[..., Any]) -> Callable[..., Any]:
+def positional_deprecated(fn: Callable[..., object]) -> Callable[..., Any]:
     return fn
 
 

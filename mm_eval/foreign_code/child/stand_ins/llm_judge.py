@@ -333,7 +333,7 @@ class ServerInterface:
         return self._read(prompt, "scores", object_of)
 
     def _read(
-        self, prompt: str, name: str, read: Callable[[str], Any], images: list[object] | None = None
+        self, prompt: str, name: str, read: Callable[[str], object], images: list[object] | None = None
     ) -> dict[str, Any]:
         """Asks until a reply can be read; `Asked` ends that after RETRIES."""
         while True:

@@ -22,7 +22,7 @@ def median(arr: Sequence[float]) -> float:
     return arr[len(arr) // 2]
 
 
-def bypass_agg(arr: Any) -> int:
+def bypass_agg(arr: object) -> int:
     return 999
 
 
@@ -66,7 +66,7 @@ def f1_score(items: Iterable[tuple[int, int]]) -> float:
 
 
 def metric_max_over_ground_truths(
-    metric_fn: Callable[[Any, Any], float], prediction: Any, ground_truths: Iterable[Any]
+    metric_fn: Callable[[object, object], float], prediction: object, ground_truths: Iterable[object]
 ) -> float:
     """The best value of a metric over the right answers."""
     return max(metric_fn(prediction, truth) for truth in ground_truths)
@@ -76,7 +76,7 @@ def is_non_str_iterable(obj: object) -> bool:
     return isinstance(obj, Iterable) and not isinstance(obj, str)
 
 
-def levenshtein_distance(s1: Sequence[Any], s2: Sequence[Any]) -> int:
+def levenshtein_distance(s1: Sequence[object], s2: Sequence[object]) -> int:
     """How many insertions, deletions and replacements make one of the other.
 
     >>> levenshtein_distance("kitten", "sitting")

@@ -11,8 +11,8 @@ HIGHER_IS_BETTER: dict[str, bool] = {}
 
 
 def _registering(kind: str) -> Callable[..., Callable[[object], object]]:
-    def register(*names: str, **about: Any) -> Callable[[Any], Any]:
-        def decorate(found: Any) -> object:
+    def register(*names: str, **about: object) -> Callable[[Any], Any]:
+        def decorate(found: object) -> object:
             for name in names or (about.get("metric", getattr(found, "__name__", "")),):
                 KNOWN[kind, str(name)] = found
                 if "higher_is_better" in about:

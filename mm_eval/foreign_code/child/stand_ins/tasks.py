@@ -16,7 +16,7 @@ class TaskConfig(dict[str, Any]):
             raise AttributeError(name)
         return self.get(name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         self[name] = value
 
     def to_dict(self, keep_callable: bool = False) -> dict[str, object]:
@@ -77,13 +77,13 @@ class Task:
     def _split(self, key: str) -> object:
         return None if self._config.get(key) is None else self.dataset[self._config[key]]
 
-    def doc_to_text(self, doc: Any, *args: object) -> object:
+    def doc_to_text(self, doc: object, *args: object) -> object:
         return self._of_config("doc_to_text", doc)
 
     def doc_to_target(self, doc: object, *args: object) -> Any:
         return self._of_config("doc_to_target", doc)
 
-    def doc_to_choice(self, doc: Any, *args: object) -> object:
+    def doc_to_choice(self, doc: object, *args: object) -> object:
         return self._of_config("doc_to_choice", doc)
 
     def _of_config(self, key: str, doc: Any) -> object:
@@ -134,7 +134,7 @@ class ConfigurableGroup(Group):
     """The same, by its other name."""
 
 
-def get_subtask_list(task_dict: Any, task_root: Any = None, depth: int = 0) -> dict[Any, list[Any]]:
+def get_subtask_list(task_dict: Any, task_root: object = None, depth: int = 0) -> dict[Any, list[Any]]:
     """{(group, depth): its members}: for tables that a task's code prints."""
     found: dict[object, list[object]] = {}
     for name, below in dict(task_dict).items():
@@ -145,7 +145,7 @@ def get_subtask_list(task_dict: Any, task_root: Any = None, depth: int = 0) -> d
     return found
 
 
-def apply_template(template: str, doc: dict[str, Any]) -> str:
+def apply_template(template: str, doc: dict[str, object]) -> str:
     from jinja2.sandbox import SandboxedEnvironment
 
     return SandboxedEnvironment(keep_trailing_newline=True).from_string(template).render(**doc)

@@ -25,7 +25,7 @@ class VerifyResult:
     metadata: dict[str, object] = field(default_factory=dict)
 
 
-def _verdict(right: bool, said: str = "", **about: Any) -> VerifyResult:
+def _verdict(right: bool, said: str = "", **about: object) -> VerifyResult:
     return VerifyResult(float(right), right, said, about)
 
 
@@ -59,7 +59,7 @@ def parse_binary_response(text: str) -> bool:
 
 # ------------------------------------------------------------------ extractors
 class StripReasoningExtractor(Extractor):
-    def __init__(self, tag_pairs: Any = None) -> None:
+    def __init__(self, tag_pairs: Sequence[Sequence[str]] | None = None) -> None:
         self.tag_pairs = tag_pairs or TAGS
 
     def extract(self, text: Any, **kwargs: object) -> str:
@@ -199,7 +199,7 @@ class OpenAIVerifier(Verifier):
         retry_delay: float = 2.0,
         temperature: float = 0.0,
         max_tokens: int = 1024,
-        **kwargs: Any,
+        **kwargs: object,
     ) -> None:
         self.judge_type, self.custom_prompt = judge_type, custom_prompt
         self.response_format, self.response_parser, self.score_range = response_format, response_parser, score_range

@@ -284,7 +284,7 @@ def _text(content: object, attachments: Mapping[str, object]) -> str:
     return "\n".join("".join(part.get("text", f"{IMAGE_MARK}\n") for part in parts) for parts in turns)
 
 
-def _parts(content: Any, attachments: Options) -> list[dict[str, str]]:
+def _parts(content: object, attachments: Options) -> list[dict[str, str]]:
     """The parts of a message: its texts, and places of pictures, which are not taken over."""
     if isinstance(content, str):
         return [{"type": "text", "text": _attached(content, attachments)}]

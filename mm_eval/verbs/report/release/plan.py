@@ -187,7 +187,7 @@ def _without_idle_options(runs: Mapping[str, RunRequest], base: RunRequest, path
     return found
 
 
-def _read_model(entry: Any, where: str, shared: Mapping[str, Any], base: RunRequest) -> RunRequest:
+def _read_model(entry: object, where: str, shared: Mapping[str, object], base: RunRequest) -> RunRequest:
     """The run of one entry of `models:`, with a name. shared: the valid options of all models.
 
     Errors: ConfigError with everything that is wrong with this entry.

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import Any
+from typing import Any, TextIO
 
 from mm_eval.cli.progress import clock
 from mm_eval.cli.say import Lenient, finish_line, show_line
@@ -143,7 +143,7 @@ class ReleaseProgress:
     def __init__(
         self,
         names: Sequence[str],
-        stream: object = None,
+        stream: TextIO | None = None,
         now: Callable[[], float] = time.monotonic,
         sizes: Mapping[str, int] | None = None,
         at_a_time: int = 2,

@@ -87,7 +87,7 @@ class ShownRun:
         self._live.read()
         return self._live
 
-    def write(self, state: State, others: Mapping[str, RecordedRun], release: Mapping[str, Any]) -> None:
+    def write(self, state: State, others: Mapping[str, RecordedRun], release: Mapping[str, object]) -> None:
         """Writes the page and its parts unless they are of this state. release: the links of `links_of_release`."""
         with self._lock:
             if self._written == state or self._stopped:
