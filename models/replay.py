@@ -161,7 +161,7 @@ class Replay(Model):
         thought = told[instance.repeat] if instance.repeat < len(told) else None
         return thought if isinstance(thought, str) and thought and not answer.startswith(thought) else None
 
-    def _answer(self, instance: Instance, index: int, choices: int = 0) -> tuple[Any, Ended]:
+    def _answer(self, instance: Instance, index: int, choices: int = 0) -> tuple[object, Ended]:
         """The recorded answer, or None, and how it ended. A row with another number of choices is
         returned whole, for the error to quote.
         """
@@ -221,7 +221,7 @@ def _digest(value: object) -> bytes:
     return hashlib.sha256(text.encode()).digest()[:8]
 
 
-def _json_value(value: object) -> Any:
+def _json_value(value: object) -> object:
     own = plain(value)
     return str(value) if own is value else own
 

@@ -50,7 +50,7 @@ class Output:
         except _BROKEN as error:
             raise OutputError(error) from error
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
 
 
@@ -76,7 +76,7 @@ class Lenient:
             return self._stream is not None and self._stream.isatty()
         return False
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._stream, name)
 
 

@@ -137,7 +137,7 @@ class TaskManager:
         """
         loaded = self.load(task_list)
 
-        def below(name: str) -> Any:
+        def below(name: str) -> object:
             return (
                 {child: below(child) for child in loaded.group_map[name]}
                 if name in loaded.groups

@@ -256,7 +256,7 @@ class TaskConfig:
         return self.file is not None and any(self.file.is_relative_to(folder) for folder in default_folders())
 
     @property
-    def version(self) -> Any:
+    def version(self) -> object:
         """`metadata.version`, None where there is none."""
         return self.metadata.get("version")
 

@@ -216,7 +216,7 @@ class _Builder:
         while not isinstance(event := self.loader.get_event(), end):
             yield event
 
-    def value_of_alias(self, event: Any) -> Any:
+    def value_of_alias(self, event: Any) -> object:
         if event.anchor not in self.anchors:
             raise self.error(f"alias {event.anchor!r} has no anchor", event)
         value, size = self.anchors[event.anchor]
@@ -274,7 +274,7 @@ class _Builder:
             return str(self.loader.resolve(yaml.ScalarNode, event.value, event.implicit))
         return str(event.tag)
 
-    def scalar(self, event: Any) -> Any:
+    def scalar(self, event: Any) -> object:
         tag, text = self.tag(event), event.value
         if tag == "!function":
             return FunctionRef(text.strip(), self.path, event.start_mark.line + 1)

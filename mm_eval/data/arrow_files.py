@@ -109,7 +109,7 @@ def rows_of(source: _Parquet | TextFiles, paths: Sequence[Path]) -> Rows:
     return Rows(source.schema, list(source.batches()), source.features)
 
 
-def _mapped(source: _Parquet | TextFiles, paths: Sequence[Path]) -> tuple[Path, list[Any]]:
+def _mapped(source: _Parquet | TextFiles, paths: Sequence[Path]) -> tuple[Path, list[object]]:
     """The arrow file in the cache with the rows, which the first process writes, and its record batches."""
     import pyarrow as pa
 
@@ -158,10 +158,10 @@ class _Parquet:
             each.row_group(number).total_byte_size for each in metadata for number in range(each.num_row_groups)
         )
 
-    def batches(self) -> Iterator[Any]:
+    def batches(self) -> Iterator[object]:
         return _divide(self._tables(), self.schema, self.rows_a_batch)
 
-    def _tables(self) -> Iterator[Any]:
+    def _tables(self) -> Iterator[object]:
         for file in self._files:
             groups = file.metadata.num_row_groups
             most = file.metadata.row_group(0).num_rows if groups else 1
@@ -202,7 +202,7 @@ class TextFiles:
             return iter(self._kept or ())
         return (columns for path in self._paths for columns in columns_of(path, self._form))
 
-    def _tables(self) -> Iterator[Any]:
+    def _tables(self) -> Iterator[object]:
         for columns in self._parts():
             if extra := [name for name in columns if name not in self.features]:
                 raise DataError(f"{self._said()}: the declared features lack the column {extra[0]!r}.")
@@ -210,7 +210,7 @@ class TextFiles:
             whole = {name: columns.get(name) or [None] * rows for name in self.schema.names}
             yield self._of_json(whole) if self._form.kind == "json" and self._stated is None else self._of_values(whole)
 
-    def _of_json(self, columns: Columns) -> Any:
+    def _of_json(self, columns: Columns) -> object:
         """A table without an import of pandas, which `pyarrow.array` does."""
         import pyarrow.json
 
@@ -227,13 +227,13 @@ class TextFiles:
         types = pyarrow.json.ParseOptions(explicit_schema=self.schema)
         return pyarrow.json.read_json(BytesIO(text), read_options=options, parse_options=types)
 
-    def _of_values(self, columns: Columns) -> Any:
+    def _of_values(self, columns: Columns) -> object:
         import pyarrow as pa
 
         arrays = [self._array(name, values) for name, values in columns.items()]
         return pa.Table.from_arrays(arrays, schema=self.schema)
 
-    def _array(self, name: str, values: list[object]) -> Any:
+    def _array(self, name: str, values: list[object]) -> object:
         import pyarrow as pa
 
         feature, kind = self.features[name], self.schema.field(name).type
@@ -249,7 +249,7 @@ class TextFiles:
     def _said(self) -> str:
         return listed([str(path) for path in self._paths], 3)
 
-    def batches(self) -> Iterator[Any]:
+    def batches(self) -> Iterator[object]:
         return _divide(self._tables(), self.schema, self.rows_a_batch)
 
 
@@ -271,11 +271,11 @@ def _in_words(feature: object) -> str:
     return getattr(feature, "dtype", "") or type(feature).__name__
 
 
-def _divide(tables: Iterator[Any], schema: Any, most: int) -> Iterator[Any]:
+def _divide(tables: Iterator[Any], schema: Any, most: int) -> Iterator[object]:
     """The record batches that `datasets` makes of some tables: at most so many rows each; single rows in sequence are joined."""
     import pyarrow as pa
 
-    def batches_of(part: Any) -> Iterator[Any]:
+    def batches_of(part: Any) -> Iterator[object]:
         columns = [part.column(name).combine_chunks() for name in schema.names]
         yield from pa.Table.from_arrays(columns, schema=schema).combine_chunks().to_batches(max_chunksize=most)
 
@@ -312,7 +312,7 @@ def _features(schema: Any, of_card: Fields | None) -> JsonObject:
     return features
 
 
-def _declared(stated: object, of_text: bool = False) -> Any:
+def _declared(stated: object, of_text: bool = False) -> object:
     """A feature as `datasets` writes it to JSON. of_text: of text files, whose values are converted, also to dates."""
     if not isinstance(stated, Mapping):
         raise Unreadable(f"the feature {stated!r:.80}")
@@ -337,7 +337,7 @@ def _declared(stated: object, of_text: bool = False) -> Any:
     raise Unreadable(f"the feature {stated!r:.80}")
 
 
-def _of_type(stored: Any) -> Any:
+def _of_type(stored: Any) -> object:
     """The feature of a column that no metadata describes."""
     import pyarrow as pa
 
@@ -352,7 +352,7 @@ def _of_type(stored: Any) -> Any:
     return Value(dtype)
 
 
-def _arrow_type(feature: Any) -> Any:
+def _arrow_type(feature: Any) -> object:
     import pyarrow as pa
 
     if isinstance(feature, Mapping):

@@ -49,13 +49,13 @@ def any_value() -> Any:
         pa_type: ClassVar[Any] = pa.string()
         _type: str = field(default="AnyValue", init=False, repr=False)
 
-        def __call__(self) -> Any:
+        def __call__(self) -> object:
             return self.pa_type
 
         def encode_example(self, value: object) -> str:
             return value if isinstance(value, _Stored) else _Stored(json.dumps(value, ensure_ascii=False))
 
-        def decode_example(self, value: str | None, token_per_repo_id: object = None) -> Any:
+        def decode_example(self, value: str | None, token_per_repo_id: object = None) -> object:
             return None if value is None else json.loads(value)
 
     with warnings.catch_warnings():
@@ -102,10 +102,10 @@ def dataset_of_any() -> Any:
         def select(self, *args: object, **options: object) -> Any:
             return _of_class(super().select(*args, **options))
 
-        def shuffle(self, *args: object, **options: object) -> Any:
+        def shuffle(self, *args: object, **options: object) -> object:
             return _of_class(super().shuffle(*args, **options))
 
-        def add_column(self, *args: object, **options: object) -> Any:
+        def add_column(self, *args: object, **options: object) -> object:
             return _of_class(super().add_column(*args, **options))
 
         def repeat(self, *args: object, **options: object) -> Any:
@@ -113,7 +113,7 @@ def dataset_of_any() -> Any:
 
         def sort(
             self, column_names: Any, reverse: Any = False, null_placement: str = "at_end", **options: object
-        ) -> Any:
+        ) -> object:
             names = [column_names] if isinstance(column_names, str) else list(column_names)
             if not any(has_any_value(self.features.get(name)) for name in names):
                 return _of_class(super().sort(column_names, reverse, null_placement, **options))
@@ -127,19 +127,19 @@ def dataset_of_any() -> Any:
                 order = [*empty, *filled] if first else [*filled, *empty]
             return self.select(order)
 
-        def unique(self, column: str) -> list[Any]:
+        def unique(self, column: str) -> list[object]:
             if not has_any_value(self.features.get(column)):
                 return list(super().unique(column))
             return list({json.dumps(value): value for value in self[column]}.values())
 
-        def to_list(self) -> list[Any]:
+        def to_list(self) -> list[object]:
             return [self._plain(row) for row in super().to_list()]
 
-        def to_dict(self, batch_size: int | None = None, batched: bool = False) -> Any:
+        def to_dict(self, batch_size: int | None = None, batched: bool = False) -> object:
             found = super().to_dict(batch_size, batched)
             return map(self._plain_columns, found) if batched else self._plain_columns(found)
 
-        def to_pandas(self, batch_size: int | None = None, batched: bool = False) -> Any:
+        def to_pandas(self, batch_size: int | None = None, batched: bool = False) -> object:
             found = super().to_pandas(batch_size, batched)
             return map(self._plain_frame, found) if batched else self._plain_frame(found)
 
@@ -163,10 +163,10 @@ def dataset_of_any() -> Any:
         def _plain(self, row: Fields) -> JsonObject:
             return {name: plain_value(self.features[name], value) for name, value in row.items()}
 
-        def _plain_columns(self, columns: Mapping[str, list[object]]) -> dict[str, list[Any]]:
+        def _plain_columns(self, columns: Mapping[str, list[object]]) -> dict[str, list[object]]:
             return {name: [plain_value(self.features[name], it) for it in items] for name, items in columns.items()}
 
-        def _plain_frame(self, frame: Any) -> Any:
+        def _plain_frame(self, frame: Any) -> object:
             import pandas
 
             for name in filter(lambda name: has_any_value(self.features[name]), self.column_names):
@@ -188,7 +188,7 @@ def _has_json(rows: Any) -> bool:
     return "Json(" in repr(rows.features)
 
 
-def keeping_types(rows: object) -> Any:
+def keeping_types(rows: object) -> object:
     """The same rows for task code, whose `map` keeps the types of values."""
     import datasets
 
@@ -210,7 +210,7 @@ class _Recorder:
         self._found: list[tuple[range, Fields]] = []
         self._rows = 0
 
-    def __call__(self, *args: Any, **options: Any) -> Any:
+    def __call__(self, *args: Any, **options: Any) -> object:
         size = len(args[0].pa_table if isinstance(args[0], self._row) else args[0]) if self._batched else 1
         places = range(self._rows, self._rows + size)
         self._rows += size
@@ -232,7 +232,7 @@ class _Recorder:
         self._found.append((places, result))
         return None
 
-    def _encoded(self, feature: Any, value: Any) -> Any:
+    def _encoded(self, feature: Any, value: Any) -> object:
         """Pictures as their files' bytes: decoded, they would take ten times the memory."""
         from datasets.features.features import encode_nested_example
 
@@ -244,7 +244,7 @@ class _Recorder:
     def _values(row: Any) -> JsonObject:
         return {name: _SAME if name in row.keys_to_format else value for name, value in row.data.items()}
 
-    def applied(self, rows: Any) -> Any:
+    def applied(self, rows: Any) -> object:
         """The rows with the columns that the function gave."""
         import datasets
 
@@ -294,13 +294,13 @@ def dataset_of(data: object, features: object) -> Any:
     return _of_class(datasets.Dataset(data, info=datasets.DatasetInfo(features=features)))
 
 
-def dataset_of_docs(docs: Sequence[Fields]) -> Any:
+def dataset_of_docs(docs: Sequence[Fields]) -> object:
     """The rows that task code gave as a list: as `Dataset.from_list`, but every value of JSON keeps its type."""
     names = dict.fromkeys(name for doc in docs for name in doc)
     return _dataset_of_columns({name: [doc.get(name) for doc in docs] for name in names}, {})
 
 
-def in_memory(found: object) -> Any:
+def in_memory(found: object) -> object:
     """What task code gave, or, if that is rows that can only be read in sequence (streaming), the rows of a Dataset."""
     import datasets
 
@@ -333,7 +333,7 @@ def _dataset_of_columns(columns: Mapping[str, list[object]], known: Options) -> 
     return _of_class(found.select_columns(list(columns)))
 
 
-def _feature(feature: Any) -> Any:
+def _feature(feature: Any) -> object:
     """A feature of ours as one of `datasets`."""
     import datasets
 
@@ -348,7 +348,7 @@ def _feature(feature: Any) -> Any:
     return any_value()() if isinstance(feature, ours.AnyValue) else datasets.Value(feature.dtype)
 
 
-def load_local(path: str, name: str | None, split: str | None, options: Options) -> Any:
+def load_local(path: str, name: str | None, split: str | None, options: Options) -> object:
     """As `datasets.load_dataset` for files on this machine, but JSON and CSV files are read as `text_files.py` says.
 
     Errors: those of `datasets`, and DataError for a text file that can't be read.
@@ -371,7 +371,7 @@ def load_local(path: str, name: str | None, split: str | None, options: Options)
     return found
 
 
-def _folder_data(path: str, name: str | None, split: str | None, options: Options, known: object, cache: str) -> Any:
+def _folder_data(path: str, name: str | None, split: str | None, options: Options, known: object, cache: str) -> object:
     """The rows of a folder of pictures, videos or sounds with metadata.csv or metadata.jsonl, whose values are kept as written.
 
     None for other data. known: the builder of `datasets` that has found the files. cache: a folder for the rows.
@@ -394,7 +394,7 @@ def _folder_data(path: str, name: str | None, split: str | None, options: Option
     return _of_classes(builder.as_dataset(split=split))
 
 
-def _of_classes(found: object) -> Any:
+def _of_classes(found: object) -> object:
     for rows in found.values() if isinstance(found, Mapping) else [found]:
         _of_class(rows)
     return found
@@ -450,7 +450,7 @@ class _MetadataTable:
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
 
 
-def load_from_hub(path: str, name: str | None, split: str | None = None, **options: object) -> Any:
+def load_from_hub(path: str, name: str | None, split: str | None = None, **options: object) -> object:
     """As `datasets.load_dataset` for an id of the hub, but JSON and CSV files are read as `text_files.py` says.
 
     Without network these are the files in the hub's cache; where that lacks them, rows are as `datasets` keeps them.
@@ -465,7 +465,7 @@ def load_from_hub(path: str, name: str | None, split: str | None = None, **optio
     return found if ours is None else ours
 
 
-def _hub_text(path: str, name: str | None, split: str | None, options: Options) -> Any:
+def _hub_text(path: str, name: str | None, split: str | None, options: Options) -> object:
     import datasets
     import huggingface_hub
     from huggingface_hub.errors import HFValidationError
@@ -501,7 +501,7 @@ def _builder(path: str, name: str | None, options: Options, cache: str | None = 
     )
 
 
-def text_data(builder: object, split: str | None) -> Any:
+def text_data(builder: object, split: str | None) -> object:
     """The rows of a split, or of each, of JSON and CSV files that `datasets` has found; None for other formats.
 
     builder: of `datasets.load_dataset_builder`. split: as `datasets` takes it, such as `test[:10]`.
@@ -533,7 +533,7 @@ def text_data(builder: object, split: str | None) -> Any:
     return datasets.DatasetDict(every) if split is None else _part(every, split)
 
 
-def _part(every: Options, split: str) -> Any:
+def _part(every: Options, split: str) -> object:
     """The rows of a split as `datasets` names it, such as `test[:10]` or `train+test`."""
     import datasets
 
@@ -544,7 +544,7 @@ def _part(every: Options, split: str) -> Any:
     return _of_class(datasets.concatenate_datasets(chosen))
 
 
-def _saved(folder: Path, split: str | None) -> Any:
+def _saved(folder: Path, split: str | None) -> object:
     """The rows of a folder that `Dataset.save_to_disk` or `DatasetDict.save_to_disk` wrote; None for any other."""
     import datasets
 
@@ -597,7 +597,7 @@ def _format(kind: str, config: Any, names: Sequence[str]) -> TextFormat:
     return TextFormat(kind, options, encoding=encoding, errors=errors)
 
 
-def short_floats(rows: Any) -> Any:
+def short_floats(rows: Any) -> object:
     """A Dataset whose columns of float32 and float16 print the shortest text that gives the same narrow float."""
     import datasets
 
@@ -623,7 +623,7 @@ def _is_plain(feature: object) -> bool:
     return isinstance(feature, datasets.Value) if inner is None else _is_plain(inner)
 
 
-def _wide_feature(feature: Any) -> Any:
+def _wide_feature(feature: Any) -> object:
     import datasets
 
     if isinstance(feature, Mapping):

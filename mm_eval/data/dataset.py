@@ -144,7 +144,7 @@ def _for_code(rows: object) -> object:
     return keeping_types(rows)
 
 
-def _as_rows(found: object) -> Any:
+def _as_rows(found: object) -> object:
     """The docs that `process_docs` returned: rows of `datasets`, or a list of mappings."""
     from mm_eval.data.as_dataset import dataset_of_docs, in_memory
 
@@ -233,7 +233,7 @@ def docs_of(
     return Docs(_with_short_floats(rows), where=where, fingerprint=fingerprint_of(rows))
 
 
-def _with_short_floats(rows: object) -> Any:
+def _with_short_floats(rows: object) -> object:
     if isinstance(rows, Rows):  # they do it themselves
         return rows
     from mm_eval.data.as_dataset import short_floats
@@ -470,7 +470,7 @@ def _as_dataset(rows: Any) -> object:
     return as_dataset(rows)
 
 
-def _features(stated: object, where: str) -> Any:
+def _features(stated: object, where: str) -> object:
     """The types of columns that a task's file states, as `datasets` takes them.
 
     A type is its name, `{dtype: string}`, `{dtype: string, sequence: true}` for a list, a list of one type, a mapping of types,

@@ -58,7 +58,7 @@ def with_media(
     again: Callable[[], object],
     where: str = "",
     identify: Callable[[Image], str] | None = None,
-) -> Any:
+) -> object:
     """A stored value with its pictures opened, a `Video` in the place of each video and a `Sound` in that of each sound.
     count: of the pixels of the doc.
 

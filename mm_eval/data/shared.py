@@ -133,7 +133,7 @@ class _Pixels:
     def __init__(self, picture: SharedPicture, access: Any) -> None:
         self._picture, self._access = picture, access
 
-    def __getitem__(self, place: Any) -> Any:
+    def __getitem__(self, place: Any) -> object:
         return self._access[place]
 
     def __setitem__(self, place: Any, value: Any) -> None:

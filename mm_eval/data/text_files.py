@@ -209,7 +209,7 @@ def _undecodable(path: Path, form: TextFormat) -> int:
 # Types
 
 
-def type_of(values: Sequence[Any]) -> Any:
+def type_of(values: Sequence[Any]) -> object:
     """The feature of JSON values that keeps each as it is."""
     kinds = set(map(type, values)) - {type(None)}
     if len(kinds) != 1:

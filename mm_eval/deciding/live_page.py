@@ -104,7 +104,7 @@ class Comparison:
             "live": {"address": "anytime.js", "state": state, "wait": WAIT},
         }
 
-    def _section(self, first: LiveRun, second: LiveRun, problems: list[str]) -> dict[str, Any]:
+    def _section(self, first: LiveRun, second: LiveRun, problems: list[str]) -> dict[str, object]:
         found = list[LookedAt]()
         try:
             found = list(looked_at(first, second))

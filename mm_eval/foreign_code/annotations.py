@@ -33,7 +33,7 @@ def annotations_from(stated: Mapping[str, object]) -> dict[str, object]:
     return {name: _from_wire(hint) for name, hint in stated.items()}
 
 
-def _to_wire(hint: object) -> Any:
+def _to_wire(hint: object) -> object:
     origin, inner = get_origin(hint), get_args(hint)
     if origin is Literal and all(each is None or isinstance(each, (str, int, float, bool)) for each in inner):
         return ["Literal", *inner]

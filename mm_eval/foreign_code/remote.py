@@ -225,7 +225,7 @@ def ask(
     return reader.value(said.get("value")), said, reader
 
 
-def _nothing_kept(number: int) -> Any:
+def _nothing_kept(number: int) -> object:
     raise DataError("the process of the task's own code named an object that is not here.")
 
 

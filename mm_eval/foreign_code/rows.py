@@ -54,7 +54,7 @@ def written_rows(rows: Any, given: Sequence[object] = ()) -> JsonObject:
     return {**stated, "features": json.dumps(stated["features"]), "file": path if columns else None}
 
 
-def read_rows(stated: Options, given: Sequence[Any] = ()) -> Any:
+def read_rows(stated: Options, given: Sequence[Any] = ()) -> object:
     """The `datasets.Dataset` that the other process named. given: those that this process gave it for this call."""
     import datasets
     import pyarrow as pa

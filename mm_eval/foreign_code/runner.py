@@ -35,7 +35,7 @@ class ForeignProcess:
 
         return function(file, name, _class_of)
 
-    def load_offline(self, path: str, name: str | None, options: Mapping[str, object]) -> Any:
+    def load_offline(self, path: str, name: str | None, options: Mapping[str, object]) -> object:
         from mm_eval.foreign_code.remote import load_offline
 
         return load_offline(path, name, options)

@@ -74,12 +74,12 @@ class Watched(dict[str, Any]):
         self.looked: dict[str, None] = {}
         self.lacking: list[str] = []
 
-    def __missing__(self, key: str) -> Any:
+    def __missing__(self, key: str) -> object:
         self.lacking.append(str(key))
         raise KeyError(key)
 
 
-def _watching(name: str) -> Callable[..., Any]:
+def _watching(name: str) -> Callable[..., object]:
     def method(watched: Watched, *args: object) -> Any:
         watched.looked.update(dict.fromkeys(map(str, args[:1]) if args else dict.keys(watched)))
         return getattr(dict, name)(watched, *args)
@@ -131,7 +131,7 @@ class Writer:
             return {"t": [self.value(item) for item in value]}
         return self._other(value, kind)
 
-    def _other(self, value: Any, kind: type) -> Any:
+    def _other(self, value: Any, kind: type) -> object:
         if isinstance(value, (Kept, KeptMapping, KeptTuple)):
             return {"k": value.number}
         if kind is One:
@@ -179,7 +179,7 @@ class Writer:
             return {"t": [self.value(item) for item in value]}
         return {"u": f"{kind.__module__}.{kind.__qualname__}"}
 
-    def _of_mapping(self, value: dict[object, object]) -> Any:
+    def _of_mapping(self, value: dict[object, object]) -> object:
         entries = dict.copy(value)  # not through the methods of its class, which may load or record
         if self.keep is not None:
             if isinstance(value, (LazyDoc, Watched)):
@@ -193,7 +193,7 @@ class Writer:
             return {"w": self.value(entries)}
         return self.value(entries)
 
-    def _kept(self, value: object) -> Any:
+    def _kept(self, value: object) -> object:
         assert self.keep is not None
         if isinstance(value, str):
             return str.__str__(value)
@@ -207,13 +207,13 @@ class Writer:
             shown = object.__repr__(value)
         return {"o": [self.keep(value), shown], **_one_number(value)}
 
-    def _of_numpy(self, value: object) -> Any:
+    def _of_numpy(self, value: object) -> object:
         if not hasattr(value, "dtype") or not hasattr(value, "tobytes") or value.dtype.hasobject:
             return self._kept(value) if self.keep else {"u": type(value).__name__}
         shape = list(value.shape) if hasattr(value, "shape") else []
         return {"n": [value.dtype.str, shape, self.blob(value.tobytes())], "a": type(value).__name__ == "ndarray"}
 
-    def _of_picture(self, picture: Image) -> Any:
+    def _of_picture(self, picture: Image) -> object:
         from mm_eval.data.decode import check_size, eight_bits
 
         check_size(picture)
@@ -306,47 +306,47 @@ class Reader:
             raise ValueError(f"the message has a value of the unknown kind {kind!r}")
         return read(stated[kind], stated)
 
-    def _d(self, entries: JsonObject, _: object) -> Any:
+    def _d(self, entries: JsonObject, _: object) -> object:
         return {key: self.value(item) for key, item in entries.items()}
 
-    def _m(self, pairs: list[Any], _: object) -> Any:
+    def _m(self, pairs: list[Any], _: object) -> object:
         return {self.value(key): self.value(item) for key, item in pairs}
 
-    def _t(self, items: list[object], _: object) -> Any:
+    def _t(self, items: list[object], _: object) -> object:
         return tuple(self.value(item) for item in items)
 
-    def _one(self, item: object, _: object) -> Any:
+    def _one(self, item: object, _: object) -> object:
         return One([self.value(item)])
 
-    def _s(self, items: list[object], stated: JsonObject) -> Any:
+    def _s(self, items: list[object], stated: JsonObject) -> object:
         found = {self.value(item) for item in items}
         return frozenset(found) if stated.get("f") else found
 
-    def _b(self, number: int, _: object) -> Any:
+    def _b(self, number: int, _: object) -> object:
         return self.blobs[number]
 
-    def _r(self, marked: list[object], _: object) -> Any:
+    def _r(self, marked: list[object], _: object) -> object:
         from mm_eval.scoring.filters.base import found_by
 
         return found_by(self.value(marked[0]), str(marked[1]))
 
-    def _n(self, array: list[Any], stated: JsonObject) -> Any:
+    def _n(self, array: list[Any], stated: JsonObject) -> object:
         import numpy as np
 
         found = np.frombuffer(self.blobs[array[2]], dtype=np.dtype(array[0])).reshape(array[1]).copy()
         return found if stated.get("a") else found[()]
 
-    def _when(self, stated: list[str], _: object) -> Any:
+    def _when(self, stated: list[str], _: object) -> object:
         kinds: dict[str, Any] = {"date": datetime.date, "time": datetime.time}
         return kinds.get(stated[0], datetime.datetime).fromisoformat(stated[1])
 
-    def _span(self, stated: list[int], _: object) -> Any:
+    def _span(self, stated: list[int], _: object) -> object:
         return datetime.timedelta(*stated)
 
     def _path(self, stated: str, _: object) -> Any:
         return pathlib.Path(stated)
 
-    def _p(self, stated: list[Any], _: object) -> Any:
+    def _p(self, stated: list[Any], _: object) -> object:
         from PIL import Image
 
         mode, width, height, name, number = stated
@@ -355,28 +355,28 @@ class Reader:
         self.pictures.append((picture, self.blobs[number]))
         return picture
 
-    def _g(self, stated: list[Any], _: object) -> Any:
+    def _g(self, stated: list[Any], _: object) -> object:
         picture = self.given[stated[0]]
         return picture if stated[1] is None else picture.convert(stated[1])
 
-    def _snd(self, stated: list[object], _: object) -> Any:
+    def _snd(self, stated: list[object], _: object) -> object:
         from mm_eval.data.sound.clip import Sound
 
         return Sound.of_wire([self.value(part) for part in stated])
 
-    def _c(self, stated: list[Any], _: object) -> Any:
+    def _c(self, stated: list[Any], _: object) -> object:
         from mm_eval.values import types
 
         if stated[0] not in OF_TYPES:
             raise ValueError(f"the message has a value of the unknown type {stated[0]!r}")
         return getattr(types, stated[0])(**{key: self.value(item) for key, item in stated[1].items()})
 
-    def _k(self, number: int, _: object) -> Any:
+    def _k(self, number: int, _: object) -> object:
         if self.kept is None:
             raise ValueError("the message names an object that is not here")
         return self.kept(number)
 
-    def _o(self, stated: list[Any], whole: JsonObject) -> Any:
+    def _o(self, stated: list[Any], whole: JsonObject) -> object:
         shown = self.value(stated[1])
         found: Any
         if isinstance(shown, dict):
@@ -390,14 +390,14 @@ class Reader:
         found.number = int(stated[0])
         return found
 
-    def _u(self, name: str, _: object) -> Any:
+    def _u(self, name: str, _: object) -> object:
         return Kept(-1, f"<{name}, which is not sent to another process>")
 
-    def _w(self, entries: object, _: object) -> Any:
+    def _w(self, entries: object, _: object) -> object:
         self.watched.append(Watched(self.value(entries)))
         return self.watched[-1]
 
-    def _z(self, stated: list[Any], _: object) -> Any:
+    def _z(self, stated: list[Any], _: object) -> object:
         load, number = self.lazy, int(stated[0])
         if load is None:
             raise ValueError("the message has a document that can't be loaded")
@@ -406,7 +406,7 @@ class Reader:
             return LazyDoc(entries, lambda: load(number))
         return WithoutPictures(entries, cache(lambda: load(number)), columns)
 
-    def _rows(self, stated: Options, _: object) -> Any:
+    def _rows(self, stated: Options, _: object) -> object:
         if self.rows is None:
             raise ValueError("the message has a table, which is not expected")
         return self.rows(stated)

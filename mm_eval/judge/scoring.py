@@ -62,7 +62,7 @@ def mean_verdict(values: Sequence[Any]) -> object:
     return sum(values) / len(values)
 
 
-def mean_of_answers(references: object, predictions: Sequence[object]) -> Any:
+def mean_of_answers(references: object, predictions: Sequence[object]) -> object:
     """The mean of the verdicts on a doc's answers, where its metric states no `reduction`."""
     return mean_verdict(predictions)
 

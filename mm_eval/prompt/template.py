@@ -428,7 +428,7 @@ def _shown(context: object, value: object) -> object:
 
 
 @jinja2.pass_context
-def _step(context: object, value: object) -> Any:
+def _step(context: object, value: object) -> object:
     meter().step()
     return value
 

@@ -395,7 +395,7 @@ def _collapse_frames(text: str) -> str:
     return re.sub(rf"(?:{IMAGE_MARK}\s*){{5,}}", lambda run: f"{IMAGE_MARK} x{run[0].count(IMAGE_MARK)}\n", text)
 
 
-def shortened(value: object) -> Any:
+def shortened(value: object) -> object:
     """A text as a page shows it, cut with a remark where it is very long; another value as it is."""
     if isinstance(value, str) and len(value) > LONGEST:
         return f"{value[:LONGEST]} ... ({len(value):,} characters; all of them are in samples/)"

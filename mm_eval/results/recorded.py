@@ -219,7 +219,7 @@ def told_apart(runs: Sequence[RecordedRun]) -> list[RecordedRun]:
     return found
 
 
-def _loaded_from(args: Mapping[str, object]) -> Any:
+def _loaded_from(args: Mapping[str, object]) -> object:
     return args.get("pretrained") or args.get("model") or args.get("path")
 
 

@@ -131,7 +131,7 @@ class Scorer:
         return cls.from_dict({"name": name}, **kwargs)
 
     @classmethod
-    def default_filters(cls, **kwargs: object) -> Sequence[Any]:
+    def default_filters(cls, **kwargs: object) -> Sequence[object]:
         """The filter steps where none are configured. kwargs: the fields of the scorer that will have them."""
         return cls.default_filter_cfg or [{"function": "noop"}]
 
@@ -365,7 +365,7 @@ class Scorer:
         metric = self._metric_of(name)
         return mean if metric is None or metric.aggregation is None else metric.aggregation
 
-    def _in_range(self, name: str) -> Callable[[Sequence[Any]], float]:
+    def _in_range(self, name: str) -> Callable[[Sequence[object]], float]:
         """The aggregation of a metric with the range that the task states of its number, which is not that of a composite one."""
         metric, stated = self._metric_of(name), name.removesuffix(self.suffix)
         return in_range(self.aggregation_of(name), metric.range if metric and metric.name == stated else None)
@@ -449,7 +449,7 @@ class Scorer:
         self._reduced_docs = doc_data if isinstance(doc_data, ReducedDocs) else dict(doc_data)
 
 
-def _columns(docs: Mapping[int, ReducedDoc]) -> dict[str, Mapping[int, Any]]:
+def _columns(docs: Mapping[int, ReducedDoc]) -> dict[str, Mapping[int, object]]:
     """{metric: {doc id: value}}, each in the order of the docs: the order of arrival must not change a sum."""
     if isinstance(docs, ReducedDocs) and docs.ascends:
         return dict(docs.columns)
@@ -475,7 +475,7 @@ def _results_of_aggregate(
     return found
 
 
-def _function_of(step: object) -> Any:
+def _function_of(step: object) -> object:
     return step.get("function") if isinstance(step, Mapping) else step[0] if isinstance(step, tuple) else step
 
 

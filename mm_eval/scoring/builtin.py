@@ -121,7 +121,7 @@ def _by_name(metric: Metric, value: object) -> JsonObject:
     return {metric.name if len(value) == 1 and name == own else name: _only(part) for name, part in value.items()}
 
 
-def _only(value: object) -> Any:
+def _only(value: object) -> object:
     """The value itself, or the only one of a list or array."""
     value = value.tolist() if hasattr(value, "tolist") else value
     return value[0] if isinstance(value, list) and len(value) == 1 else value
@@ -289,7 +289,7 @@ class RegexExtractionScorer(GenScorer):
     fallback: str | None = None
 
     @classmethod
-    def default_filters(cls, **kwargs: object) -> Sequence[Any]:
+    def default_filters(cls, **kwargs: object) -> Sequence[object]:
         """Those of the class; its filters "regex" without arguments of their own get the scorer's."""
         names = ("regex_pattern", "group_select", "fallback")
         options = {name: kwargs[name] for name in names if kwargs.get(name) is not None}

@@ -137,7 +137,7 @@ def _unusable(values: Mapping[int, object], aggregation: Callable[..., object]) 
     return unusable
 
 
-def as_number(value: object) -> Any:
+def as_number(value: object) -> object:
     """A number of numpy or torch, alone or in an array of its own, and a decimal number as Python's; others unchanged."""
     if hasattr(value, "item") and getattr(value, "shape", None) in ((), (1,)):
         return value.item()

@@ -156,7 +156,7 @@ class BareAnswers:
     def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         """The answers of each doc, stripped; each keeps the rule that found it."""
 
-        def bare(answer: object) -> Any:
+        def bare(answer: object) -> object:
             return like(answer.strip(), answer) if isinstance(answer, str) else answer
 
         return [[bare(answer) for answer in ([found] if isinstance(found, str) else found)] for found in resps]

@@ -95,7 +95,7 @@ class RepeatScores(Scorer):
         self.take(scored)
         return self.raw_docs
 
-    def _scores_of_answers(self, by_doc: Mapping[int, list[Instance]]) -> dict[int, dict[str, list[Any]]]:
+    def _scores_of_answers(self, by_doc: Mapping[int, list[Instance]]) -> dict[int, dict[str, list[object]]]:
         """{doc: {metric: a score an answer}} of the docs whose answers all have one."""
         found: dict[int, dict[str, list[Any]]] = {}
         rest: dict[int, list[Instance]] = {}
@@ -204,5 +204,5 @@ class RepeatScores(Scorer):
         return found
 
 
-def _made_of_answers(references: object, predictions: object, **kwargs: object) -> Any:
+def _made_of_answers(references: object, predictions: object, **kwargs: object) -> object:
     raise ScoringError("the scores of several answers are those of the task's own metric.")

@@ -335,7 +335,7 @@ _POSTFIXES: Mapping[str, Callable[[Value], Value]] = {
 }
 
 
-def _parameters(unit: str) -> dict[str, Any]:
+def _parameters(unit: str) -> dict[str, object]:
     about = (
         "An arithmetic expression, such as (12 + 3.5) * 2^3. "
         f"Functions: {', '.join(FUNCTIONS)}. Constants: {', '.join(CONSTANTS)}. "

@@ -101,7 +101,7 @@ class ToolCounts(Scorer):
             found.by_tool.setdefault(tool.key, 0)  # a tool that is not called is part of the row
         return found
 
-    def row_entries(self, doc_id: int) -> dict[str, Any]:
+    def row_entries(self, doc_id: int) -> dict[str, object]:
         if doc_id not in self.by_doc:
             return {}
         entry, code = self.by_doc[doc_id].to_json(), self.code[doc_id]
@@ -110,7 +110,7 @@ class ToolCounts(Scorer):
         return {NAME: {**entry, "ran": code} if any(code) else entry}
 
 
-def _code_row(answer: int, call: ToolRecord) -> dict[str, Any]:
+def _code_row(answer: int, call: ToolRecord) -> dict[str, object]:
     """A call of code in a row of samples. turn: of the answer that made it, from 0.
 
     restored: earlier calls, from 1, whose results were others when they were made again before it.

@@ -49,7 +49,7 @@ def tool_of(function: Callable[..., object], where: str = "") -> Tool:
     )
 
 
-def _schema(function: Callable[..., object], said: str, where: str) -> tuple[dict[str, Any], list[str]]:
+def _schema(function: Callable[..., object], said: str, where: str) -> tuple[dict[str, object], list[str]]:
     """(the schema of what the model gives, the names of what mm-eval fills)."""
     try:
         hints = get_type_hints(function)
@@ -78,7 +78,7 @@ def _schema(function: Callable[..., object], said: str, where: str) -> tuple[dic
     return {"type": "object", "properties": properties, "required": required}, filled
 
 
-def _rule(hint: object) -> dict[str, Any] | None:
+def _rule(hint: object) -> dict[str, object] | None:
     """The JSON schema of a type; None for one that has none."""
     if hint in _KINDS:
         return {"type": _KINDS[hint]}
@@ -97,7 +97,7 @@ def _rule(hint: object) -> dict[str, Any] | None:
 
 def _use(
     function: Callable[..., object], schema: Mapping[str, Any], filled: Sequence[str]
-) -> Callable[[Mapping[str, Any], Given], Result]:
+) -> Callable[[Mapping[str, object], Given], Result]:
     def use(arguments: Mapping[str, Any], given: Given) -> Result:
         known: dict[str, Any] = {name: arguments[name] for name in schema["properties"] if name in arguments}
         own = {"pictures": [picture.copy() for picture in given.pictures], "doc": given.doc} if filled else {}

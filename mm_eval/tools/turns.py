@@ -331,7 +331,7 @@ class ToolTurns:
             told += _text(LAST)
         return [*messages, {"role": "user", "content": told}] if told else messages
 
-    def _framed(self, call: Found, result: Result, shown: int) -> list[dict[str, Any]]:
+    def _framed(self, call: Found, result: Result, shown: int) -> list[dict[str, object]]:
         """A result in the frame of the format. shown: how many pictures were shown before it."""
         fence = self.format.fence
         if fence is None or call.name != PYTHON:
@@ -382,5 +382,5 @@ def _shown(result: Result) -> list[dict[str, Any]]:
     return [*pictures, *_text(own)] if own else pictures
 
 
-def _text(text: str) -> list[dict[str, Any]]:
+def _text(text: str) -> list[dict[str, object]]:
     return [{"type": "text", "text": text}]

@@ -57,7 +57,7 @@ class One(list[Any]):
     `predictions[0].strip()` and `predictions.strip()`, `float(references)`.
     """
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
         found = getattr(self[0], name)

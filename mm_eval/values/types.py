@@ -198,11 +198,11 @@ class Audible(Protocol):
     def encoded(self, forms: tuple[str, ...] = ("wav",)) -> tuple[str, bytes]:
         """(form, content) of a file: the stored one if it is in one of these forms and no segment is cut, else a WAV."""
 
-    def packed(self) -> list[Any]:
+    def packed(self) -> list[object]:
         """Plain values, bytes and arrays of which another machine makes the same clip."""
 
 
-def sounds_to_json(heard: Sequence[Heard], shown: Sequence[str]) -> dict[str, Any]:
+def sounds_to_json(heard: Sequence[Heard], shown: Sequence[str]) -> dict[str, object]:
     """The entries of a record that hold its sounds, and what each turn shows; none without sound."""
     return {"sounds": [each.to_json() for each in heard], "turn_shown": list(shown)} if heard else {}
 
@@ -268,7 +268,7 @@ class Clip:
 _OF_CLIP = tuple(each.name for each in fields(Clip) if each.name not in ("path", "subtitles"))
 
 
-def clips_to_json(clips: Sequence[Clip]) -> dict[str, Any]:
+def clips_to_json(clips: Sequence[Clip]) -> dict[str, object]:
     """The entry of a record (a line of the journal, a scored document) that holds its clips; none without clips."""
     return {"videos": [clip.to_json() for clip in clips]} if clips else {}
 
@@ -781,7 +781,7 @@ def plain(value: object) -> Any:
     return value.tolist() if type(value).__module__ == "numpy" and hasattr(value, "tolist") else value
 
 
-def for_json(value: object) -> Any:
+def for_json(value: object) -> object:
     """A value that JSON does not have: numpy's as Python's number, any other one as text."""
     own = plain(value)
     return str(value) if own is value else own

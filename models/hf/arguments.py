@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self
+from typing import Self
 
 from mm_eval.config.arguments import COUNT_FROM_1, JSON_OBJECT, PATH, TEXT, Rule, is_count, is_text, read_arguments
 from mm_eval.values.errors import ConfigError
@@ -20,7 +20,7 @@ def looks_like_a_path(pretrained: str) -> bool:
     return pretrained.startswith((".", "/", "~")) or pretrained.count("/") > 1 or "\\" in pretrained
 
 
-def _read_flag(text: str) -> Any:
+def _read_flag(text: str) -> object:
     return {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}.get(text.lower(), text)
 
 

@@ -153,7 +153,7 @@ def as_it_was(module: torch.nn.Module) -> Iterator[None]:
                 _put_back(vars(each)[name], content)
 
 
-def _containers(module: torch.nn.Module) -> dict[str, dict[Any, Any]]:
+def _containers(module: torch.nn.Module) -> dict[str, dict[object, object]]:
     """What a module holds in mappings: parameters, buffers, submodules, hooks."""
     return {name: dict(value) for name, value in vars(module).items() if name[0] == "_" and isinstance(value, dict)}
 

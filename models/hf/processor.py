@@ -203,7 +203,7 @@ def _without_video(processor_class: Any) -> Any:
     def get_attributes(cls: object) -> list[str]:
         return [name for name in processor_class.get_attributes() if "video" not in name]
 
-    def from_args_and_dict(cls: Any, args: Any, *rest: Any, **options: Any) -> Any:
+    def from_args_and_dict(cls: Any, args: Any, *rest: Any, **options: Any) -> object:
         parts = dict(
             zip(cls.get_attributes(), args, strict=True)
         )  # by name: llava_next_video takes its video part first

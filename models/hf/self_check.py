@@ -254,7 +254,7 @@ def _module_by_module(model: PreTrainedModel) -> Iterator[None]:
     """Inside, the half-precision weights of a module and what it is given are float32 while it runs."""
     kept: dict[int, list[tuple[Tensor, Tensor]]] = {}
 
-    def widen(module: torch.nn.Module, given: tuple[object, ...], named: dict[str, object]) -> tuple[Any, Any]:
+    def widen(module: torch.nn.Module, given: tuple[object, ...], named: dict[str, object]) -> tuple[object, object]:
         half = _half((*module.parameters(recurse=False), *module.buffers(recurse=False)))
         kept.setdefault(id(module), []).extend((tensor, tensor.data) for tensor in half)
         for tensor in half:
@@ -279,7 +279,7 @@ def _module_by_module(model: PreTrainedModel) -> Iterator[None]:
             tensor.data = data
 
 
-def _widened(given: Any) -> Any:
+def _widened(given: Any) -> object:
     """Tensors in half precision as float32, in tuples, lists and dicts as well."""
     import torch
 
@@ -290,7 +290,7 @@ def _widened(given: Any) -> Any:
     return {name: _widened(each) for name, each in given.items()} if type(given) is dict else given
 
 
-def _outputs(answers: Answers, instances: list[Instance]) -> list[Any]:
+def _outputs(answers: Answers, instances: list[Instance]) -> list[object]:
     """The outputs in the order of the instances. Raises the first failure."""
     outputs = {}
     for instance, answer in answers:

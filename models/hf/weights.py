@@ -163,7 +163,7 @@ def load_model(
     dtype: str,
     quantised: str | None = None,
     kind: str = "",
-) -> Any:
+) -> object:
     """The model with its weights and its adapter. Raises ConfigError if a weight is missing, since it would be random.
 
     kind: its model type, which decides the class of one that reads pictures. quantised: how, or None. Quantised weights are

@@ -58,7 +58,7 @@ def _rule(needed: str, fits: Callable[[Any], bool], read: Callable[[str], object
     return Rule(needed, fits, read, quoted=False)
 
 
-def _read_float(text: str) -> Any:
+def _read_float(text: str) -> object:
     try:
         return float(text)
     except ValueError:

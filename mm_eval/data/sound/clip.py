@@ -298,7 +298,7 @@ class Sound(dict[str, Any]):
 
     # Its file
 
-    def packed(self) -> list[Any]:
+    def packed(self) -> list[object]:
         """The clip for another machine, where `of_wire` makes one with the same samples and the same encoded file of it."""
         found = self
         if isinstance(self.source, str) and self.start is None and self.end is None:
@@ -312,7 +312,7 @@ class Sound(dict[str, Any]):
             found = Sound(_Array(form.rate, np.concatenate([*self.blocks()]), bits), name=self.name)
         return found.to_wire()
 
-    def to_wire(self) -> list[Any]:
+    def to_wire(self) -> list[object]:
         """What another process makes the same clip of by `of_wire`: plain values, bytes and arrays."""
         given = self.source
         source = [given.rate, given.block, given.bits] if isinstance(given, _Array) else given

@@ -120,7 +120,7 @@ def read_blocks(file: IO[bytes], wav: Wav, start: int, end: int) -> Iterator[Blo
         yield found.reshape(moments, wav.form.channels)
 
 
-def finite(samples: Any) -> Any:
+def finite(samples: Any) -> object:
     """The samples. DataError if one is no number that a model can be given."""
     import numpy as np
 

@@ -85,7 +85,7 @@ def importing(seeds: Seeds) -> Iterator[None]:
 
     def recorded(seed: Callable[..., object], name: str) -> Callable[..., Any]:
         @wraps(seed)
-        def seeded(*args: object, **kwargs: object) -> Any:
+        def seeded(*args: object, **kwargs: object) -> object:
             called.add(name)
             return seed(*args, **kwargs)
 

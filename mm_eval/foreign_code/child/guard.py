@@ -109,7 +109,7 @@ def close_network() -> None:
         setattr(socket.socket, name, _refusing(getattr(socket.socket, name), resolve))
 
 
-def _refusing(connect: Callable[..., object], resolve: Callable[..., object]) -> Callable[..., Any]:
+def _refusing(connect: Callable[..., object], resolve: Callable[..., object]) -> Callable[..., object]:
     def refuse(self: socket.socket, address: Any) -> Any:
         if self.family in (socket.AF_INET, socket.AF_INET6):
             refuse_call(str(address[0]))
@@ -133,7 +133,7 @@ class CommandLine(SimpleNamespace):
         return None
 
 
-def as_called_once(function: Callable[..., object]) -> Callable[[Sequence[Any]], object]:
+def as_called_once(function: Callable[..., object]) -> Callable[[Sequence[object]], object]:
     """The aggregation as a function of the values alone, which may be called any number of times.
 
     Files that it writes below `args.output_path` are deleted; what it prints is shown at the first call only. A function

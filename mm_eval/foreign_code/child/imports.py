@@ -119,7 +119,7 @@ def _installed_folders(suite: str) -> tuple[str, ...]:
     return tuple(spec.submodule_search_locations or ()) if spec is not None else ()
 
 
-def _other_name(module: ModuleType, suite: str, rest: str, name: str) -> Any:
+def _other_name(module: ModuleType, suite: str, rest: str, name: str) -> object:
     """A name that the stand-in of a module lacks: a module below it, else the suite's own if that is installed, else missing."""
     if name.startswith("__"):
         raise AttributeError(name)

@@ -130,7 +130,7 @@ class Child:
             for said in self._take_printed():
                 self.ask("print", said)
 
-    def _take_printed(self) -> list[list[Any]]:
+    def _take_printed(self) -> list[list[object]]:
         found, self._printed = [[number, text] for number, text in self._printed], []
         return found
 
@@ -145,7 +145,7 @@ class Child:
             raise error_from_wire(said["error"], reader)
         return reader.value(said["value"])
 
-    def _answer(self, message: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, Any], list[bytes]]:
+    def _answer(self, message: dict[str, Any], blobs: list[bytes]) -> tuple[dict[str, object], list[bytes]]:
         reader = self._reader(blobs)
         writer = self._writer(reader.pictures)
         self._tables = []
@@ -208,7 +208,7 @@ class Child:
 
     def do_call_with_replies(
         self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, object]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         """Runs a function that asks another model, whose replies the other process has."""
         from mm_eval.values.types import Answer
 
@@ -235,7 +235,7 @@ class Child:
 
     def do_aggregate(
         self, message: Mapping[str, object], args: list[object], kwargs: Mapping[str, object]
-    ) -> dict[str, Any]:
+    ) -> dict[str, object]:
         return {"value": self._aggregation(message)(*args)}
 
     def do_number(
@@ -251,7 +251,9 @@ class Child:
         found = number_of(MetricKey("number", "none"), self._aggregation(message), of_docs, clusters, *settings)
         return {"value": (found.value, found.stderr, found.exact, found.n, found.higher_is_better, found.note)}
 
-    def do_interval(self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, object]) -> dict[str, Any]:
+    def do_interval(
+        self, message: Mapping[str, Any], args: list[Any], kwargs: Mapping[str, object]
+    ) -> dict[str, object]:
         """The number of one run's values with its interval, or the paired difference of two."""
         from mm_eval.scoring.metrics.paired import estimate, paired_difference
 
@@ -268,7 +270,9 @@ class Child:
     ) -> dict[str, object]:
         return {"value": self._keep(self._function(message)(**kwargs))}
 
-    def do_apply(self, message: Mapping[str, Any], args: list[object], kwargs: Mapping[str, object]) -> dict[str, Any]:
+    def do_apply(
+        self, message: Mapping[str, Any], args: list[object], kwargs: Mapping[str, object]
+    ) -> dict[str, object]:
         found = self._kept[message["number"]].apply(*args)
         return {"value": [list(answers) if not isinstance(answers, str) else answers for answers in found]}
 
@@ -428,7 +432,7 @@ class _Builder:
             return datasets.DatasetDict(found)
         return found
 
-    def as_streaming_dataset(self, split: object = None) -> Any:
+    def as_streaming_dataset(self, split: object = None) -> object:
         import datasets
 
         found = self.as_dataset(split)

@@ -93,7 +93,7 @@ class Missing:
     def __instancecheck__(self, instance: object) -> bool:
         return False
 
-    def __or__(self, other: object) -> Any:
+    def __or__(self, other: object) -> object:
         return self
 
     __ror__ = __or__

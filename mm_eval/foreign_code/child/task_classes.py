@@ -57,7 +57,7 @@ class TaskOfClass:
         method: Callable[..., Any] = getattr(self._task, name)
         return method
 
-    def _docs(self) -> dict[str, Any]:
+    def _docs(self) -> dict[str, object]:
         """{split: rows}."""
         task = self._task
         if task.dataset is None:

@@ -338,7 +338,7 @@ class Supervisor:
 
     def _pictures(
         self, request: dict[str, Any], shown: list[bytes | None], before: dict[str, tuple[int, int, int]]
-    ) -> tuple[list[dict[str, Any]], list[str]]:
+    ) -> tuple[list[dict[str, object]], list[str]]:
         """(the pictures of a call, what is to be said of them): those that were shown, then those that were saved."""
         pictures, remarks, most = list[dict[str, Any]](), list[str](), request["pictures"]
         there = self._pictures_there()

@@ -114,7 +114,7 @@ class MultiChoiceRegexFilter(RegexFilter):
     def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         return ([self._choice(answer, doc) for answer in answers] for answers, doc in zip(resps, docs, strict=True))
 
-    def _choice(self, answer: Any, doc: Doc) -> Any:
+    def _choice(self, answer: Any, doc: Doc) -> object:
         if not is_searched(answer):
             return unread(answer, self.fallback)
         if match := select_match(self.regex, answer, self.group_select):
@@ -165,7 +165,7 @@ def compile_pattern(pattern: str) -> re.Pattern[str]:
         raise InvalidValue(f"{pattern!r} is not a valid regular expression: {error}.") from error
 
 
-def unread(answer: Any, fallback: Any) -> Any:
+def unread(answer: Any, fallback: Any) -> object:
     """The fallback, marked "unparsed", or with the mark of an answer that is missing (`UNANSWERED`)."""
     return found_by(fallback, answer.rule if is_unanswered(answer) else UNPARSED)
 

@@ -189,7 +189,7 @@ class MajorityVoteFilter(Filter):
     def apply(self, resps: Iterable[Sequence[object]], docs: Sequence[Doc]) -> Iterable[Sequence[Any]]:
         return ([self._vote(answers)] for answers in resps)
 
-    def _vote(self, answers: Sequence[object]) -> Any:
+    def _vote(self, answers: Sequence[object]) -> object:
         candidates = [answer for answer in answers if not is_unread(answer)] if self.skip_unparsed else list(answers)
         candidates = candidates or list(answers)
         if not candidates:

@@ -30,7 +30,7 @@ _KEPT_SENTENCES = 1 << 14
 class _LabelMetric(CorpusMetric[Any, tuple[Any, Any]]):
     """Base of metrics of a confusion table. Items are (right label, chosen label)."""
 
-    def __call__(self, references: object, predictions: object) -> tuple[Any, Any]:
+    def __call__(self, references: object, predictions: object) -> tuple[object, object]:
         return _label_pair(references, predictions)
 
     def aggregation(self, items: Sequence[tuple[object, object]]) -> float:

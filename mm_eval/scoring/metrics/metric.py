@@ -358,7 +358,7 @@ _ARGUMENTS = ("references", "predictions")
 class _Pair(CorpusMetric[object, tuple[object, object]]):
     """(target, answer) of each doc, for an aggregation of the task's own."""
 
-    def __call__(self, references: Any, predictions: Any) -> tuple[Any, Any]:
+    def __call__(self, references: Any, predictions: Any) -> tuple[object, object]:
         target, answer = references[0], predictions[0]
         answer = "" if answer is None else answer
         return (str(target) if isinstance(answer, str) and isinstance(target, int | float) else target), answer

@@ -122,7 +122,7 @@ def bootstrap_stderr(
 
 def stderr_for_metric(
     metric: Any, bootstrap_iters: int | None, *, clusters: Sequence[Hashable] | None = None, seed: int = DEFAULT_SEED
-) -> Callable[[Sequence[Any]], float | None] | None:
+) -> Callable[[Sequence[object]], float | None] | None:
     """A function of the values that gives the standard error of their aggregation; None if bootstrap_iters is 0 or None.
 
     metric: an aggregation function, or a Metric or CorpusMetric whose aggregation is used.

@@ -138,7 +138,7 @@ def in_range(function: Callable[..., object], ends: tuple[float, float] | None) 
         return function
 
     @wraps(function)
-    def within(values: Sequence[object]) -> Any:
+    def within(values: Sequence[object]) -> object:
         return function(values)
 
     for name in ("number_of", "interval_of"):  # of a function of another process

@@ -141,7 +141,7 @@ def arg_tags(text: str, place: int, schemas: Schemas) -> tuple[list[Call], int]:
     raise Unreadable("the call is cut off.", cut=True, name=name)
 
 
-def typed(text: str, key: str, schema: Mapping[str, Any]) -> Any:
+def typed(text: str, key: str, schema: Mapping[str, Any]) -> object:
     """A value that stands as text in a tag: as it is where the schema says string, else as the JSON that it spells.
 
     A text that spells no JSON stays a text, and the check of the arguments says what is wrong with it.
@@ -236,7 +236,7 @@ def _gemma_value(text: str, place: int, depth: int) -> tuple[Any, int]:
     return value, word.end()
 
 
-def _gemma_items(text: str, place: int, depth: int) -> tuple[Any, int]:
+def _gemma_items(text: str, place: int, depth: int) -> tuple[object, int]:
     """An object or a list, whose opening bracket stands here."""
     mapping = text[place] == "{"
     values, items, closing = dict[str, Any](), list[Any](), "}" if mapping else "]"

@@ -201,7 +201,7 @@ def as_json(gate: Gate) -> str:
     return json_safe(json.dumps(found, indent=2, ensure_ascii=False))
 
 
-def _clause_json(each: Checked) -> dict[str, Any]:
+def _clause_json(each: Checked) -> dict[str, object]:
     change, unit = each.change, _unit(each)
     factor = unit.factor if unit is not None else 1.0
     found: dict[str, Any] = {

@@ -206,7 +206,7 @@ def _of_tasks(
     return replace(request, tasks=of_names(request.tasks, kept), samples=samples)
 
 
-def _verdict_rows(opened: Prepared, protocol: Published, recorded: RecordedRun) -> list[dict[str, Any]]:
+def _verdict_rows(opened: Prepared, protocol: Published, recorded: RecordedRun) -> list[dict[str, object]]:
     """The protocol's verdicts on the whole run, of the tasks that are compared."""
     names = {*opened.tasks, *opened.loaded.groups}
     named = {name: row for name, row in recorded.results.rows.items() if name in names}

@@ -122,7 +122,7 @@ def read_efforts(path: str, output_path: str | None = None, margin: float | None
     return EffortFile(model, runs, said, float(margin or stated.get("margin") or MARGIN), output)
 
 
-def _efforts(setting: str, stated: Any, adapter: str, where: str) -> dict[str, Mapping[str, Any]]:
+def _efforts(setting: str, stated: Any, adapter: str, where: str) -> dict[str, Mapping[str, object]]:
     """{name: what the effort changes of the request}. ConfigError for one given twice, or of which nothing differs."""
     if setting != "efforts":
         if len(set(map(str, stated))) < len(stated):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from mm_eval.cli.say import say, say_lines, say_report
 from mm_eval.engine.folder import RunFolder
@@ -51,7 +50,7 @@ def sharing(trial: Prepared, others: Mapping[str, Prepared]) -> Prepared:
     return trial
 
 
-def _loads(request: RunRequest) -> tuple[Any, ...]:
+def _loads(request: RunRequest) -> tuple[object, ...]:
     return dict(request.model_args), request.chat_template
 
 

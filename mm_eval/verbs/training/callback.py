@@ -148,7 +148,7 @@ class Evaluations:
             hint = "Give each an output_path of its own, or one of them all tasks."
             raise ConfigError(f"two callbacks evaluate into {self.output_path}.", where="EvalCallback", hint=hint)
 
-    def _processor(self, kwargs: Options) -> Any:
+    def _processor(self, kwargs: Options) -> object:
         return self.processor if self.processor is not None else kwargs.get("processing_class")
 
     def _evaluate(self, args: object, state: Any, control: object, kwargs: Options, before: Path | None = None) -> None:
@@ -225,7 +225,7 @@ class Evaluations:
                 other.on_log(args, state, control, logs={**shown, **epoch}, **given)
 
 
-def _caller() -> Any:
+def _caller() -> object:
     """The handler of the Trainer's callbacks, which is the caller of `on_train_begin`: a callback is given no Trainer."""
     handler = sys._getframe(2).f_locals.get("self")
     return handler if hasattr(handler, "callbacks") and hasattr(handler, "call_event") else None

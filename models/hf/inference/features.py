@@ -141,7 +141,7 @@ def side_by_side(outputs: Sequence[ModelOutput]) -> ModelOutput:
     return joined
 
 
-def _chained(parts: Sequence[Any]) -> Any:
+def _chained(parts: Sequence[Any]) -> object:
     if isinstance(parts[0], torch.Tensor):
         differ = len({part.shape[1:] for part in parts}) > 1  # videos: (1, tokens, width), with other numbers of tokens
         return torch.cat(list(parts), 1 if differ else 0)
@@ -170,7 +170,7 @@ def _each(output: ModelOutput, rows: Sequence[int]) -> list[ModelOutput] | None:
     return outputs
 
 
-def _part(values: Any, start: int, end: int) -> Any:
+def _part(values: Any, start: int, end: int) -> object:
     some = values[start:end]
     return some.clone() if isinstance(some, torch.Tensor) else [each.clone() for each in some]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
@@ -65,7 +65,7 @@ def _bytes_held(config: PretrainedConfig, itemsize: int) -> int:
     return int(itemsize * 2 * numbers)
 
 
-def _layers_of(text: PretrainedConfig) -> list[Any]:
+def _layers_of(text: PretrainedConfig) -> list[object]:
     """The config of each layer. Where layers differ, as in Gemma 4, that of the whole raises for what they differ in."""
     own = getattr(text, "per_layer_config", None) if getattr(text, "is_heterogeneous", False) else None
     return [own[number] if own else text for number in range(text.num_hidden_layers)]

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 
-def text_after(get_rope_index: Callable[..., Any], check: Callable[[], None] = lambda: None) -> Callable[..., Any]:
+def text_after(get_rope_index: Callable[..., Any], check: Callable[[], None] = lambda: None) -> Callable[..., object]:
     """A model's `get_rope_index` with the text after a video behind all of its positions, as in training.
 
     transformers 5.23 begins that text after the video's height and width. It then stands at positions of later frames, and

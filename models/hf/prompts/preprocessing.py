@@ -135,7 +135,7 @@ class Preprocessor:
 
     def __call__(
         self, text: str, instance: Instance, loaded: Sequence[Image] | None, *, special: bool
-    ) -> tuple[Any, list[Known]]:
+    ) -> tuple[object, list[Known]]:
         """(The processor's output for a prompt, what is known of each of its pictures, or of all together.)
 
         loaded: the pictures, or None if the instance `knows` them. special: whether special tokens are added.
@@ -156,12 +156,14 @@ class Preprocessor:
         encoded = processor(images=blank if self._is_flat else [blank], **options)
         return encoded, units
 
-    def heard(self, text: str, pictures: list[Image], samples: list[NDArray[Any]], rate: int, *, special: bool) -> Any:
+    def heard(
+        self, text: str, pictures: list[Image], samples: list[NDArray[Any]], rate: int, *, special: bool
+    ) -> object:
         """The processor's output for a prompt with sounds."""
         options = {"text": [text], "add_special_tokens": special, "return_tensors": "pt", **self._options}
         return self._processed(pictures, {**options, "audio": samples, "sampling_rate": rate})
 
-    def _processed(self, pictures: list[Image], options: Options) -> Any:
+    def _processed(self, pictures: list[Image], options: Options) -> object:
         """The output for a prompt; its pictures stand in a list of their own, or in one list where that is refused."""
         if not pictures or self._is_flat:
             return self._processor(**({"images": pictures} if pictures else {}), **options)
@@ -233,10 +235,10 @@ class _StandIn:
     def __init__(self, own: object, known: Callable[[Options], object]) -> None:
         self._own, self._known = own, known
 
-    def __call__(self, images: object = None, **options: object) -> Any:
+    def __call__(self, images: object = None, **options: object) -> object:
         return self._known(options)
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         return getattr(self._own, name)
 
 
@@ -255,7 +257,7 @@ def decoded(instance: Instance) -> list[Image]:
     return pictures
 
 
-def _combined(outputs: Sequence[Mapping[str, Any]]) -> Any:
+def _combined(outputs: Sequence[Mapping[str, Any]]) -> object:
     """One output of an image processor for the pictures of several. A new object, since processors remove entries from it."""
     kind: Any = type(outputs[0])
     if len(outputs) == 1:
@@ -273,7 +275,7 @@ def _combined(outputs: Sequence[Mapping[str, Any]]) -> Any:
     )
 
 
-def joined(parts: Sequence[Any]) -> Any:
+def joined(parts: Sequence[Any]) -> object:
     """Concatenated tensors, or lists. If later dimensions differ (tiles of a picture), they are padded with zeros."""
     import torch
 

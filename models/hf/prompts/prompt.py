@@ -341,7 +341,7 @@ class PromptWriter:
             raise ModelError(f"The chat template of {self.name!r} refuses the messages: {error}") from error
         return str(rendered)
 
-    def _hidden(self, value: object) -> Any:
+    def _hidden(self, value: object) -> object:
         """A call of the model's with marks in place of special tokens in its texts, which are data."""
         if isinstance(value, str):
             return self.data_text.hide(value)

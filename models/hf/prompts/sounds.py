@@ -75,7 +75,7 @@ def of_sound(names: Iterable[str]) -> list[str]:
     return [name for name in names if name.startswith(_OF_SOUND)]
 
 
-def divided(tensors: Mapping[str, object]) -> tuple[dict[str, Any], dict[str, Any]]:
+def divided(tensors: Mapping[str, object]) -> tuple[dict[str, object], dict[str, object]]:
     """(a processor's tensors for the pictures of a prompt, those for its sounds)."""
     heard = {name: tensors[name] for name in of_sound(tensors)}
     return {name: value for name, value in tensors.items() if name not in heard}, heard

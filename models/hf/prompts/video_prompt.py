@@ -210,7 +210,7 @@ class VideoWriter(PromptWriter):
         """How many frames are shown of the video of which a clip is shown."""
         return next(len(each.seconds) for each in instance.clips if each.first <= clip.first < each.last)
 
-    def _inputs(self, tensors: Mapping[str, Any], step: float) -> dict[str, Any]:
+    def _inputs(self, tensors: Mapping[str, Any], step: float) -> dict[str, object]:
         """The tensors of a video as the model takes them. step: seconds from one frame to the next."""
         import torch
 

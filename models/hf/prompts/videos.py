@@ -15,7 +15,7 @@ import importlib.metadata
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from mm_eval.values.errors import ConfigError, DataError
 from mm_eval.values.types import Options
@@ -255,7 +255,7 @@ class Videos:
         return cls(kind, settings, kind.pair and arguments.video_pair != "keep")
 
 
-def _stated(checkpoint: Checkpoint, video: VideoInput) -> dict[str, Any]:
+def _stated(checkpoint: Checkpoint, video: VideoInput) -> dict[str, object]:
     """What the files of the video processor state, else those of the image processor, in the order in which transformers looks.
 
     Pixel limits for pictures are not limits for frames.
@@ -270,7 +270,7 @@ def _stated(checkpoint: Checkpoint, video: VideoInput) -> dict[str, Any]:
 
 def video_tensors(
     frames: Sequence[Image], settings: VideoSettings, processor: ProcessorMixin | None = None
-) -> dict[str, Any]:
+) -> dict[str, object]:
     """The tensors of a video under the names of the video processors.
 
     processor: the checkpoint's video processor, where torchvision is installed. With a budget: `pixel_values_videos` (patches,
@@ -295,7 +295,7 @@ def video_tensors(
     return tensors
 
 
-def _by_processor(frames: Sequence[Image], settings: VideoSettings, processor: ProcessorMixin) -> dict[str, Any]:
+def _by_processor(frames: Sequence[Image], settings: VideoSettings, processor: ProcessorMixin) -> dict[str, object]:
     import numpy
 
     budget = {"cap_pixels_per_frame": settings.caps_frames} if settings.budget in OWN_CAPS else {}

@@ -10,7 +10,6 @@ import json
 import reprlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
 
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.reasoning.split import cut_at, split
@@ -124,7 +123,7 @@ def check_ending(reply: Fields) -> None:
         raise Passing(ending.fault, said=choice.get("error") or None)
 
 
-def message_text(message: Fields) -> tuple[Any, str]:
+def message_text(message: Fields) -> tuple[object, str]:
     """(the content, the refusal) of a message. A refusal has a field of its own, or is a part of the content.
 
     Content may be a list of parts, as that of Mistral: its texts are joined, and `reasoning_of` reads the others.

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Sequence
-from typing import Any
 
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Fields, JsonObject
@@ -81,6 +80,6 @@ def said_of(model: str, entries: Sequence[Fields]) -> JsonObject:
     return {name: _bounded(value) for name, value in found.items()}
 
 
-def _bounded(value: object) -> Any:
+def _bounded(value: object) -> object:
     text = json.dumps(value, sort_keys=True)
     return value if len(text) <= LONGEST else f"sha256 {hashlib.sha256(text.encode()).hexdigest()}"

@@ -15,7 +15,6 @@ import asyncio
 import ssl
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable
-from typing import Any
 
 import h11
 import httpx
@@ -143,7 +142,7 @@ class Lane:
         while isinstance(event := await self._event(reader), h11.Data):
             yield bytes(event.data)
 
-    async def _event(self, reader: asyncio.StreamReader) -> Any:
+    async def _event(self, reader: asyncio.StreamReader) -> object:
         """What the server says next."""
         while (event := self._state.next_event()) is h11.NEED_DATA:
             data = await reader.read(READ_AT_ONCE)

@@ -103,7 +103,7 @@ class RegexFilter(EachAnswer):
         self.regex_pattern, self.regex = regex_pattern, re.compile(regex_pattern)
         self.group_select, self.fallback = group_select, fallback
 
-    def change(self, answer: Any) -> Any:
+    def change(self, answer: Any) -> object:
         found = selected_match(self.regex, answer, self.group_select)
         return self.fallback if found is None else found
 

@@ -38,7 +38,7 @@ def sanitize_long_string(s: str, max_length: int = 40) -> str:
     return f"{s[: max_length // 2]}...{s[-max_length // 2 :]}" if len(s) > max_length else s
 
 
-def sanitize_list(sub: object) -> Any:
+def sanitize_list(sub: object) -> object:
     """Every value of nested lists as a text."""
     if isinstance(sub, (list, tuple)):
         return type(sub)(sanitize_list(each) for each in sub)
@@ -68,7 +68,7 @@ def is_json(string: str) -> bool:
     return True
 
 
-def handle_non_serializable(o: object) -> Any:
+def handle_non_serializable(o: object) -> object:
     """What `json.dumps` writes of a value that JSON lacks."""
     if type(o).__module__ == "numpy" and hasattr(o, "item") and getattr(o, "size", 1) == 1:
         return o.item()
@@ -104,7 +104,7 @@ def regex_replace(string: str, pattern: str, repl: str, count: int = 0) -> str:
     return re.sub(pattern, repl, string, count=count)
 
 
-def softmax(x: Any) -> Any:
+def softmax(x: Any) -> object:
     import numpy as np
 
     powers = np.exp(np.asarray(x) - np.max(x))
@@ -129,7 +129,7 @@ def make_table(result_dict: object, column: str = "results", sort_results: bool 
     return "\n".join(f"{task}|{name}|{value}" for task, metrics in found.items() for name, value in metrics.items())
 
 
-def positional_deprecated(fn: Callable[..., object]) -> Callable[..., Any]:
+def positional_deprecated(fn: Callable[..., object]) -> Callable[..., object]:
     return fn
 
 
@@ -145,7 +145,7 @@ def is_package_available(package_name: str) -> bool:
     return importlib.util.find_spec(package_name) is not None
 
 
-def optional_import(module_name: str, attribute: str | None = None, fallback: object = None) -> tuple[Any, bool]:
+def optional_import(module_name: str, attribute: str | None = None, fallback: object = None) -> tuple[object, bool]:
     """(a module or a name of it, whether there is one)."""
     try:
         module = importlib.import_module(module_name)
@@ -160,7 +160,7 @@ def require_package(package_name: str, **kwargs: object) -> None:
 
 
 # ------------------------------------------------------------------ clients and trackers
-def build_client(*args: object, **kwargs: object) -> Any:
+def build_client(*args: object, **kwargs: object) -> object:
     """A client of a server, which answers nothing: what is called of it is refused."""
     return Missing("openai", is_client=True)
 

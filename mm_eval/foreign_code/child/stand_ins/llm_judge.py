@@ -208,7 +208,7 @@ def pair_of(reply: str) -> tuple[float, float] | None:
     return None if found is None else (float(found[1]), float(found[2]))
 
 
-def object_of(reply: str) -> dict[str, Any] | None:
+def object_of(reply: str) -> dict[str, object] | None:
     """The JSON object in a reply; None if there is none."""
     found = re.search(r"\{.*\}", reply, re.DOTALL)
     try:

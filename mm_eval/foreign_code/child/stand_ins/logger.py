@@ -88,7 +88,7 @@ class Logger:
 
         return same
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
         return lambda *args, **kwargs: None  # remove, configure, complete, level, ...: settings

@@ -11,7 +11,7 @@ HIGHER_IS_BETTER: dict[str, bool] = {}
 
 
 def _registering(kind: str) -> Callable[..., Callable[[object], object]]:
-    def register(*names: str, **about: object) -> Callable[[Any], Any]:
+    def register(*names: str, **about: object) -> Callable[[object], object]:
         def decorate(found: object) -> object:
             for name in names or (about.get("metric", getattr(found, "__name__", "")),):
                 KNOWN[kind, str(name)] = found
@@ -38,7 +38,7 @@ def get_filter(name: object) -> Any:
     return KNOWN.get(("filter", str(name)), name)
 
 
-def get_metric(name: str, hf_evaluate_metric: bool = False) -> Any:
+def get_metric(name: str, hf_evaluate_metric: bool = False) -> object:
     return _known("metric", name)
 
 

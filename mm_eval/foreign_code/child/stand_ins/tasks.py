@@ -11,7 +11,7 @@ from typing import Any
 class TaskConfig(dict[str, Any]):
     """A task's keys, also as attributes; one that is not stated is None."""
 
-    def __getattr__(self, name: str) -> Any:
+    def __getattr__(self, name: str) -> object:
         if name.startswith("__"):
             raise AttributeError(name)
         return self.get(name)
@@ -65,7 +65,7 @@ class Task:
     def has_test_docs(self) -> bool:
         return self._config.get("test_split") is not None
 
-    def training_docs(self) -> Any:
+    def training_docs(self) -> object:
         return self._split("training_split")
 
     def validation_docs(self) -> object:
@@ -80,7 +80,7 @@ class Task:
     def doc_to_text(self, doc: object, *args: object) -> object:
         return self._of_config("doc_to_text", doc)
 
-    def doc_to_target(self, doc: object, *args: object) -> Any:
+    def doc_to_target(self, doc: object, *args: object) -> object:
         return self._of_config("doc_to_target", doc)
 
     def doc_to_choice(self, doc: object, *args: object) -> object:
@@ -126,7 +126,7 @@ class Group:
         self.config = GroupConfig(config or {}, **kwargs)
 
     @property
-    def group_name(self) -> Any:
+    def group_name(self) -> object:
         return self.config.get("group")
 
 
@@ -134,7 +134,7 @@ class ConfigurableGroup(Group):
     """The same, by its other name."""
 
 
-def get_subtask_list(task_dict: Any, task_root: object = None, depth: int = 0) -> dict[Any, list[Any]]:
+def get_subtask_list(task_dict: Any, task_root: object = None, depth: int = 0) -> dict[object, list[object]]:
     """{(group, depth): its members}: for tables that a task's code prints."""
     found: dict[object, list[object]] = {}
     for name, below in dict(task_dict).items():

@@ -106,7 +106,7 @@ def _is_several(value: object) -> bool:
     return isinstance(value, list) and not (len(value) == 2 and isinstance(value[1], bool))
 
 
-def _answer(value: object) -> Any:
+def _answer(value: object) -> object:
     """One answer of a table of one's own: a cell may have become a number; null and NaN are no answer."""
     if isinstance(value, float) and math.isnan(value):
         return None

@@ -326,7 +326,7 @@ def _outside(a: ReleaseNumber, b: ReleaseNumber) -> bool:
     return False
 
 
-def _conditions(found: ReleaseNumber) -> dict[str, Any]:
+def _conditions(found: ReleaseNumber) -> dict[str, object]:
     """What two numbers must share to be ranked together, in words."""
     known: dict[str, Any] = {}
     for name, _ in _tasks(found):

@@ -137,7 +137,7 @@ class LiveRun:
             held = {doc: dict(sorted(self.docs[doc].items())) for doc in changed}
         return [self._row(doc, answers) for doc, answers in held.items()], until, more
 
-    def _row(self, doc: Doc, answers: dict[tuple[int, int], Answer]) -> dict[str, Any]:
+    def _row(self, doc: Doc, answers: dict[tuple[int, int], Answer]) -> dict[str, object]:
         name, doc_id = doc
         outputs = [answer.output for answer in answers.values() if answer.error is None]
         failed = next((answer.error for answer in answers.values() if answer.error is not None), None)
