@@ -543,8 +543,15 @@ def choose_styles(
     protocol = protocol_of(request)
 
     def block(name: str) -> PromptBlock:
-        shows = configs[name].shows_media or configs[name].doc_to_messages is not None
-        rule = of_model if shows else ("", "pictures")  # the folder of a text task is the same for every family
+        return replace(shown(name), video_sound=facts.hears_videos and shows_videos(name))
+
+    def shows_videos(name: str) -> bool:
+        return configs[name].shows_media or configs[name].doc_to_messages is not None
+
+    def shown(name: str) -> PromptBlock:
+        rule = (
+            of_model if shows_videos(name) else ("", "pictures")
+        )  # the folder of a text task is the same for every family
         frames = request.video
         if protocol is not None:
             from mm_eval.protocols.run_under import protocol_block, protocol_frames

@@ -291,6 +291,7 @@ RENAMED: dict[str, dict[str, str]] = {
         "torch_dtype": "dtype", "weight_type": "dtype", "device_map_option": "device_map", "max_model_len": "max_length",
         "chat_template_args": "chat_template_kwargs", "lora_local_path": "peft", "lora": "peft", "load": "pretrained",
         "min_image_pixels": "min_pixels", "video_max_pixels_per_frame": "video_max_pixels", "tokenizer_path": "tokenizer",
+        "load_audio_in_video": "use_audio_in_video",
     },
     "vllm": {
         "model": "pretrained", "model_version": "pretrained", "max_model_len": "max_length", "lora_local_path": "lora",
@@ -302,12 +303,12 @@ RENAMED: dict[str, dict[str, str]] = {
         "api_base": "base_url", "server_url": "base_url", "request_timeout": "timeout", "max_retry": "max_retries",
         "client_timeout": "timeout",
         "retry": "max_retries", "chat_template_args": "chat_template_kwargs", "concurrency": "num_concurrent",
-        "parallel": "num_concurrent",
+        "parallel": "num_concurrent", "load_audio_in_video": "use_audio_in_video",
     },
     "litellm": {
         "client_timeout": "timeout",
         "model_version": "model", "pretrained": "model", "deployment_id": "model", "model_id": "model",
-        "max_retry": "max_retries", "retry": "max_retries",
+        "max_retry": "max_retries", "retry": "max_retries", "load_audio_in_video": "use_audio_in_video",
     },
     "dummy": {},
 }  # fmt: skip
@@ -435,8 +436,7 @@ DROPPED: dict[str, str] = {
     "init_tts": _OWN_CONFIG,
     "init_vision": _OWN_CONFIG,
     "init_audio": _OWN_CONFIG,
-    "use_audio_in_video": "the sound of a video is not shown beside its frames",
-    "load_audio_in_video": "the sound of a video is not shown beside its frames",
+    **dict.fromkeys(("use_audio_in_video", "load_audio_in_video"), "this model does not hear"),
     "audio_length": "a sound is heard whole, or as much of it as the processor takes",
     "audio_voice": "answers are texts",
     "audio_format": "answers are texts",
@@ -450,9 +450,9 @@ DROPPED: dict[str, str] = {
 }  # fmt: skip
 """Arguments that do nothing here, and why. One whose value is empty, None or False is left out without a word."""
 
-_OF_SERVERS = ("num_concurrent", "max_retries", "timeout")
+_OF_SERVERS = ("num_concurrent", "max_retries", "timeout", "use_audio_in_video")
 KEPT: dict[str, tuple[str, ...]] = {
-    "hf": ("max_length",), "vllm": ("max_length",), "openai": _OF_SERVERS, "litellm": _OF_SERVERS
+    "hf": ("max_length", "use_audio_in_video"), "vllm": ("max_length", "use_audio_in_video"), "openai": _OF_SERVERS, "litellm": _OF_SERVERS
 }  # fmt: skip
 """Arguments that one adapter takes and that do nothing for another."""
 

@@ -107,6 +107,7 @@ class ModelFacts:
     tries_first: the first request finds out what an endpoint takes, so it is one with a picture.
     fits: how its processor resizes a picture, as far as that is known: both sides to multiples of `factor`, the area from
         `min_pixels` to `max_pixels`.
+    hears_videos: the sound of each video is part of its question, whatever the task states.
     hears: it takes `Instance.sounds`. A model that does not is refused before a run with sound.
     takes_tools: it takes `Instance.tools`, and messages with `tool_calls` and of the role `tool`. Otherwise a task's tools are
         described in text.
@@ -139,6 +140,7 @@ class ModelFacts:
     tries_first: bool = False
     fits: Mapping[str, int] = field(default_factory=dict)
     hears: bool = False
+    hears_videos: bool = False
     takes_tools: bool = False
     travels: bool = True
     elsewhere: bool = False

@@ -23,6 +23,9 @@ from mm_eval.values.types import Clip, Doc, Fields
 FRAMES_KEY, FRAMES_AS_KEY = "video", "video_input"
 """The keys of run.json and results.json under which a prompt states its rule of frames and how they are shown."""
 
+VIDEO_SOUND_KEY = "video_sound"
+"""The key there of a prompt in which each video is heard, too."""
+
 PROMPT_KEYWORDS = ("model_specific_prompt_kwargs", "lmms_eval_specific_kwargs")
 """A task's function that declares one of these parameters gets the prompt kwargs there."""
 
@@ -47,6 +50,7 @@ class PromptBlock:
     read: if given, each key that a function looks up is added to it; `names_in` says what a template reads.
     frames: the rule by which frames of a video are shown: `--video`, else the block's key `video`, which no function gets, else
         the model's own rule. frames_as: how the model gets them (`ModelFacts.frames_as`).
+    video_sound: whether the sound of each video is part of its question, whatever the task states (`ModelFacts.hears_videos`).
     clips: the shown frames of one question; none while it is not known which frames are shown.
     places: file:line of each key, where it comes from a file.
     """
@@ -58,6 +62,7 @@ class PromptBlock:
     read: set[str] | None = field(default=None, compare=False)
     frames: str = DEFAULT_RULE
     frames_as: str = "pictures"
+    video_sound: bool = False
     clips: tuple[Clip, ...] = field(default=(), compare=False)
     places: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
@@ -78,18 +83,20 @@ class PromptBlock:
     def recorded(cls, config: TaskConfig, prompt: Fields) -> PromptBlock:
         """The block that `to_json` wrote."""
         frames = full_rule(prompt[FRAMES_KEY], "run.json") if FRAMES_KEY in prompt else DEFAULT_RULE
-        return cls.of_task(config, prompt["key"], prompt["kwargs"], frames, prompt.get(FRAMES_AS_KEY, "pictures"))
+        found = cls.of_task(config, prompt["key"], prompt["kwargs"], frames, prompt.get(FRAMES_AS_KEY, "pictures"))
+        return replace(found, video_sound=prompt.get(VIDEO_SOUND_KEY) is True)
 
     def to_json(self) -> dict[str, object]:
         """For run.json. Default values of frames are not stated."""
         rule = {} if self.frames == DEFAULT_RULE else {FRAMES_KEY: self.frames}
         shown = {} if self.frames_as == "pictures" else {FRAMES_AS_KEY: self.frames_as}
-        return {"key": self.key, "kwargs": dict(self.kwargs), **rule, **shown}
+        heard = {VIDEO_SOUND_KEY: True} if self.video_sound else {}
+        return {"key": self.key, "kwargs": dict(self.kwargs), **rule, **shown, **heard}
 
     @cached_property
     def cache_key(self) -> str:
         """Differs between two blocks of a task for which its functions may show different pictures."""
-        return f"{self.key} {dict(self.kwargs)!r} {self.frames}"
+        return f"{self.key} {dict(self.kwargs)!r} {self.frames}{' heard' if self.video_sound else ''}"
 
     @property
     def shown_as(self) -> str:

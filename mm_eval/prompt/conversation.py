@@ -170,7 +170,14 @@ class _Chain:
         shown = before.turn_shown or tuple(["i" * count for count in before.turn_pictures])
         heard = (*before.heard, *turn.heard)
         digests = (*before.image_digests, *turn.digests)
-        clips = (replace(clip, first=clip.first + len(before.image_digests)) for clip in turn.clips)
+        clips = (
+            replace(
+                clip,
+                first=clip.first + len(before.image_digests),
+                sound=None if clip.sound is None else clip.sound + len(before.heard),
+            )
+            for clip in turn.clips
+        )
         return replace(
             following,
             context=self._context(

@@ -37,6 +37,7 @@ from mm_eval.prompt.visuals import (
     Seen,
     Visual,
     as_files,
+    heard_beside,
     identities_of,
     messages_of,
     pictures_of_another,
@@ -392,7 +393,9 @@ class Task:
         visual = own.get("doc_to_visual") or self.config.doc_to_visual
         audio = own.get("doc_to_audio") or self.config.doc_to_audio
         shown = [] if visual is None else visuals_of(visual, doc, style.block, where, places)
-        return shown if audio is None else [*shown, *sounds_of(audio, doc, style.block, where, places)]
+        if audio is None:
+            return shown
+        return [*shown, *heard_beside(sounds_of(audio, doc, style.block, where, places), shown, where)]
 
     def all_stored(self, doc_ids: Sequence[int], style: PromptStyle) -> bool:
         """Whether a server gets all pictures of these docs and of their few-shot examples as their files are stored.
@@ -466,7 +469,8 @@ class Task:
 
     def may_have_sound(self, style: PromptStyle) -> bool:
         """Whether the model may hear something, as far as the config and the columns of the data say it."""
-        shown = self.config.doc_to_audio is not None or self.has_pictures and self.docs.has_sounds
+        shown = self.config.doc_to_audio is not None
+        shown = shown or self.has_pictures and (style.block.video_sound or self.docs.has_sounds)
         return shown and style.blind != WITHOUT
 
     def picture_files(self, doc_ids: Sequence[int], known: Mapping[str, FileState]) -> dict[str, FileState]:

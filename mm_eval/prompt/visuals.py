@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import tempfile
 import threading
@@ -10,7 +11,8 @@ import zlib
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from dataclasses import replace
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from mm_eval.config.foreign_code import during
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from PIL.Image import Image
 
     from mm_eval.data.shared import Original
+
+logger = logging.getLogger(__name__)
 
 Visual: TypeAlias = "Image | Frames | Sound"
 """What a question shows: a decoded picture, or the frames of a video or a sound, which are decoded when the question is asked."""
@@ -106,12 +110,18 @@ def to_visuals(
     items: list[object] = []
     try:
         with decoding(where):
-            for n, item in enumerate(_flat(found)):
+            for item in _flat(found):
                 sound = sound_of(item, places, sure=what == "doc_to_audio")
                 items.append(stored_as(item, places, where) if sound is None else sound)
                 other = frames_of(items[-1], block.frames, places) if sound is None else sound
-                if other is not None:
-                    others[n] = other
+                if other is None:
+                    continue
+                others[len(items) - 1] = other
+                if block.video_sound and isinstance(other, Frames):
+                    clip = other.clip(0)
+                    for own in heard_beside([Sound(clip.path, clip.start, clip.end)], [other], where):
+                        items.append(own)
+                        others[len(items) - 1] = own
     except DataError as error:
         raise error.located(where) from error
     if not others:
@@ -143,6 +153,49 @@ def sounds_of(
     else:
         found = require_column(doc, doc_to_audio, "doc_to_audio", where)
     return to_visuals(found, block, where, places, "doc_to_audio")
+
+
+def heard_beside(sounds: Sequence[Visual], shown: Sequence[Visual], where: str) -> list[Sound]:
+    """Sounds as a question has them beside what it shows.
+
+    The sound of a shown video is left out where it is there already, and where the video has none: a silent video is asked
+    about without sound, which is logged for the first one of a task.
+    """
+    videos = [_part(each) for each in shown if isinstance(each, Frames)]
+    there, heard = [_part(each) for each in shown if isinstance(each, Sound)], list[Sound]()
+    for each in sounds:
+        if not isinstance(each, Sound):
+            continue
+        if (part := _part(each)) in videos:
+            if part in there:
+                continue
+            if each.is_of_silent_video:
+                _say_silent(where.partition(" doc ")[0])(where, each.name)
+                continue
+        heard.append(each)
+    return heard
+
+
+def _part(visual: Frames | Sound) -> tuple[object, float | None, float | None]:
+    """(file, start, end) of a video or a sound: equal for a video and its own sound. Sound that is no file is of no video."""
+    if isinstance(visual, Sound):
+        return visual.source if isinstance(visual.source, str) else id(visual), visual.start, visual.end
+    clip = visual.clip(0)
+    return clip.path, clip.start, clip.end
+
+
+@lru_cache(maxsize=64)
+def _say_silent(task: str) -> Callable[[str, str], None]:
+    """Logs the first video of a task that has no sound: called with its doc and its name."""
+    told = list[str]()
+
+    def say(where: str, name: str) -> None:
+        if not told:
+            told.append(name)
+            said = "%s: the video %r has no sound and is asked about without. Others are not logged."
+            logger.warning(said, where, name[-100:])
+
+    return say
 
 
 def _check_pixels(visuals: Sequence[Visual], where: str) -> None:
@@ -238,6 +291,8 @@ def with_places(
             raise DataError(fault, where=where)
         given = part[kind] if kind in part else part["url"]
         found = shows([given], "doc_to_audio" if kind == "audio" else what)
+        if kind == "audio":
+            found = list(heard_beside(found, visuals, where))
         if kind == "video" and not any(isinstance(visual, Frames) for visual in found):
             fault = f"{what} gave a part of type video with {type(given).__name__}; expected a Video or a path."
             raise DataError(fault, where=where)
@@ -369,6 +424,7 @@ def identities_of(
         return Identities([], 0)
     found, clips = Identities([], 0), list[Clip]()
     heard, kinds = list[Heard](), list[str]()
+    parts, videos = dict[object, int](), list[object]()
     pixels = 0
     try:
         for load in loaders:
@@ -377,9 +433,11 @@ def identities_of(
             kinds.append(kinds_of(visuals))
             for visual in visuals:
                 if isinstance(visual, Sound):
+                    parts.setdefault(_part(visual), len(heard))
                     heard.append(visual.heard)
                 elif isinstance(visual, Frames):
                     clips.append(visual.clip(sum(map(len, found.digests))))
+                    videos.append(_part(visual))
                     found.digests[-1].extend(visual.digests)
                 else:
                     try:
@@ -393,6 +451,9 @@ def identities_of(
                 pixels += _pixels(visual)
     except DataError as error:
         return Identities([], pixels, error=error.located(where))
+    if parts:
+        pairs = zip(clips, videos, strict=True)  # two videos that are one file and part have one sound
+        clips = [replace(clip, sound=parts.pop(video, None)) for clip, video in pairs]
     return found._replace(pixels=pixels, clips=tuple(clips), heard=tuple(heard), kinds=tuple(kinds))
 
 

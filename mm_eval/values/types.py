@@ -230,6 +230,8 @@ class Clip:
     path: of the file; never part of a request key. start, end: in seconds, where a part of the file was asked for.
     rule: which frames were chosen ("frames=32,ends").
     subtitles: those of the whole file, where the task named them. None if the video has no file of them.
+    sound: the number of its own sound among those of the instance: of the same file and the same part. None where the question
+        does not have it, and in a journal.
     """
 
     first: int
@@ -243,6 +245,7 @@ class Clip:
     end: float | None = None
     rule: str = ""
     subtitles: tuple[Subtitle, ...] | None = None
+    sound: int | None = None
 
     @property
     def last(self) -> int:
@@ -265,7 +268,7 @@ class Clip:
         return cls(**{**fields, "seconds": tuple(record["seconds"]), "numbers": tuple(record["numbers"])})
 
 
-_OF_CLIP = tuple(each.name for each in fields(Clip) if each.name not in ("path", "subtitles"))
+_OF_CLIP = tuple(each.name for each in fields(Clip) if each.name not in ("path", "subtitles", "sound"))
 
 
 def clips_to_json(clips: Sequence[Clip]) -> dict[str, object]:

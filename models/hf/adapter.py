@@ -156,7 +156,7 @@ class HuggingFace(CheckpointModel):
         max_length = self.arguments.max_length or runtime.max_length
         alone = None
         shared = most_shared(model.config, max_length)
-        if shared or (family.sound and family.sound.chunk):
+        if shared or (family.sound and (family.sound.chunk or family.sound.in_video)):
             one = replace(family, batched=False, prefix_cache=family.prefix_cache and not shared)
             alone = shared or max_length, runtime_of(model, one, tokenizer, 1)
         if shared:

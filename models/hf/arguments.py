@@ -49,6 +49,8 @@ class PromptArguments:
     min_pixels, max_pixels: limits on a picture's size after resizing, for families that have them (qwen).
     video: "video" (the family's own video input) or "pictures" (the frames as pictures); None: the former, if there is one.
     video_pair: "keep" or "drop" the vision tokens that the template of Qwen3-VL writes around a video; "auto" is "drop".
+    use_audio_in_video: True: the sound of each video is part of its question, and stands between its frames, as the family's
+        processor puts it. None: it stands there where a task gives it. False: it stands behind its video.
     chat_template: a file with a Jinja template that replaces the checkpoint's.
     chat_template_kwargs: values that the template reads, such as {"enable_thinking": false}.
     max_length: tokens of prompt and answer together; None for the checkpoint's own limit.
@@ -65,6 +67,7 @@ class PromptArguments:
     max_pixels: int | None = None
     video: str | None = None
     video_pair: str | None = None
+    use_audio_in_video: bool | None = None
     chat_template: str | None = None
     chat_template_kwargs: Options | None = None
     max_length: int | None = None
@@ -156,7 +159,7 @@ RULES: dict[str, Rule] = {
     "think_end_token": Rule(
         "a token, as text or as its id", lambda value: is_text(value) or is_count(value), _read_token
     ),
-    **dict.fromkeys(("trust_remote_code", "add_bos_token"), FLAG),
+    **dict.fromkeys(("trust_remote_code", "add_bos_token", "use_audio_in_video"), FLAG),
     "video": Rule("video or pictures", ("video", "pictures").__contains__),
     "video_pair": Rule("auto, keep or drop", ("auto", "keep", "drop").__contains__),
     **dict.fromkeys(("min_pixels", "max_pixels", "max_length"), COUNT_FROM_1),

@@ -107,6 +107,15 @@ _QWEN3_VIDEO = VideoInput(
     placeholder=_QWEN_VIDEO.placeholder,
     pair=True,
 )
+_OMNI_VIDEO = VideoInput(
+    "fps=2,min=4,max=768,even,rounded32",  # qwen_omni_utils, by which the authors evaluate, as qwen_vl_utils
+    budget="frame",
+    settings=_QWEN_VIDEO.settings,
+    placeholder="<|vision_bos|><|VIDEO|><|vision_eos|>",
+    rate="video_second_per_grid",
+    typed=False,
+    since="5.23.0",
+)
 _LLAMA3_VIDEO = VideoInput(
     "fps=1,min=4,max=180,starts32",
     budget="share",
@@ -201,9 +210,13 @@ FAMILIES: dict[str, Family] = {
     "pp_chart2table": Family(("pp_chart2table", "got_ocr2")),
     "qianfan_ocr": Family(("qianfan_ocr", "internvl")),
     "qwen2_vl": _qwen("qwen2_vl", video=_QWEN_VIDEO),
-    "qwen2_5_vl": _qwen("qwen2_5_vl", video=replace(_QWEN_VIDEO, rate=True, proven="5.18.0")),
+    "qwen2_5_vl": _qwen("qwen2_5_vl", video=replace(_QWEN_VIDEO, rate="second_per_grid_ts", proven="5.18.0")),
     "qwen2_5_omni": Family(
-        ("qwen2_5_omni",), placeholder=_OMNI, mrope=True, sound=SoundInput(_OMNI_SOUND, keeps="window")
+        ("qwen2_5_omni",),
+        placeholder=_OMNI,
+        mrope=True,
+        video=_OMNI_VIDEO,
+        sound=SoundInput(_OMNI_SOUND, keeps="window", in_video=True),
     ),
     "qwen2_audio": Family(
         ("qwen2_audio",), sound=SoundInput("<|audio_bos|><|AUDIO|><|audio_eos|>", keeps="window"), sees=False
@@ -214,7 +227,11 @@ FAMILIES: dict[str, Family] = {
         ("qwen3_asr",), sound=SoundInput("<|audio_start|><|audio_pad|><|audio_end|>", most=1, needed=True), sees=False
     ),
     "qwen3_omni_moe": Family(
-        ("qwen3_omni_moe",), placeholder=_OMNI, mrope=True, sound=SoundInput(_OMNI_SOUND, chunk=1.0)
+        ("qwen3_omni_moe",),
+        placeholder=_OMNI,
+        mrope=True,
+        video=replace(_OMNI_VIDEO, settings=_QWEN3_VIDEO.settings),
+        sound=SoundInput(_OMNI_SOUND, chunk=1.0, in_video=True),
     ),
     "qwen3_vl": _qwen("qwen3_vl", video=_QWEN3_VIDEO),
     "qwen3_vl_moe": _qwen("qwen3_vl_moe", "qwen3_vl", video=_QWEN3_VIDEO),

@@ -78,6 +78,7 @@ class Source:
                 "--apply_chat_template false.",
             )
         of_family = known.video if known is not None and (own_videos is None or kind in own_videos) else None
+        of_family = of_family if of_family is not None and of_family.is_written else None
         template = (self.template or self.checkpoint.chat_templates) if self.chats else None
         code = code_of(self._chosen_template() or template or "") if self.chats else ""
         if random := random_words(code):
@@ -87,6 +88,12 @@ class Source:
             )
         self.is_dated = asks_for_the_date(code)
         self.videos = Videos.chosen(of_family, self.checkpoint, arguments, template)
+        if self.videos is not None and self._interleaves:
+            self.videos = replace(self.videos, with_sound=arguments.use_audio_in_video is not False)
+        if arguments.use_audio_in_video and not (self.videos and self.videos.with_sound):
+            lacks = f"{kind} has no place for it" if not self._interleaves else "its videos are shown as pictures"
+            what = f"use_audio_in_video=true needs a model that takes the sound of a video between its frames: {lacks}."
+            raise ConfigError(what, where=WHERE, hint="Leave it out: a sound then stands behind its video.")
         self.facts = ModelFacts(
             name=arguments.pretrained,
             family=kind,
@@ -100,6 +107,7 @@ class Source:
             fits=fits_of(self.checkpoint, arguments),
             takes_tools=self._takes_tools(),
             hears=self._hears,
+            hears_videos=bool(arguments.use_audio_in_video),
         )
 
     def _takes_tools(self) -> bool:
@@ -119,6 +127,12 @@ class Source:
         if family is None or family.sound is None:
             return False
         return not family.sound.tower or self.checkpoint.config.get(family.sound.tower) is not None
+
+    @property
+    def _interleaves(self) -> bool:
+        """Whether its processor puts the sound of a video between its frames."""
+        family = FAMILIES.get(self.checkpoint.model_type)
+        return self._hears and family is not None and family.sound is not None and family.sound.in_video
 
     @property
     def _shows_pictures(self) -> bool:

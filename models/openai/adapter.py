@@ -47,6 +47,7 @@ from .arguments import (
     check_scores,
     drawn_from,
     dropped_by_hand,
+    hears_videos,
     json_object,
     limits_of,
     note,
@@ -140,6 +141,7 @@ class OpenAI(Model):
             tries_first=True,
             fits=stated_limits(self.extra_body),
             takes_tools=True,
+            hears_videos=hears_videos(self.args),
             hears=True,  # as far as is known before `check` has asked it
             free=False,
         )

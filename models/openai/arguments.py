@@ -102,6 +102,7 @@ RULES = {
     "send_stop": _rule("true or false", lambda value: isinstance(value, bool), switch),
     "drop": _rule("names of fields, joined by +,", is_text),
     "video": _rule("pictures, times or file", ("pictures", "times", "file").__contains__),
+    "use_audio_in_video": _rule("true or false", lambda value: isinstance(value, bool), switch),
     "audio": _rule(f"one of {', '.join(WAYS)}", WAYS.__contains__),
     "max_audio_mb": _rule(
         f"a number above 0, at most {MOST_MEGABYTES},", partial(_is_float, most=MOST_MEGABYTES), _read_float
@@ -238,6 +239,17 @@ def secrets_of(args: Options) -> tuple[str, ...]:
         except ValueError:
             continue
     return tuple(secret for secret in (key_of(args), *headers_of(args).values(), *passwords) if secret)
+
+
+def hears_videos(args: Options) -> bool:
+    """Whether the sound of each video is sent behind its frames. ConfigError where the server gets the file itself."""
+    if str(args.get("use_audio_in_video", False)).lower() != "true":
+        return False
+    if args.get("video") == "file":
+        what = "use_audio_in_video=true sends a video's sound behind its frames; video=file sends the file, sound and all."
+        hint = 'vLLM hears the file with mm_processor_kwargs={"use_audio_in_video": true}; or leave video= out.'
+        raise ConfigError(what, where=WHERE, hint=hint)
+    return True
 
 
 def limits_of(args: Options, urls: tuple[str, ...]) -> Limits:

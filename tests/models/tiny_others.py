@@ -85,7 +85,10 @@ def _omni(processor_class: Any, patch: int) -> tuple[dict[str, int], Any]:
         image_processor=tf.Qwen2VLImageProcessorPil(patch_size=patch, min_pixels=unit, max_pixels=16 * unit),
         feature_extractor=tf.WhisperFeatureExtractor(feature_size=128, chunk_length=2),
         tokenizer=made,
-        chat_template=template("<|vision_bos|><|IMAGE|><|vision_eos|>", sound="<|audio_bos|><|AUDIO|><|audio_eos|>"),
+        chat_template=template(
+            *(f"<|vision_bos|><|{each}|><|vision_eos|>" for each in ("IMAGE", "VIDEO")),
+            "<|audio_bos|><|AUDIO|><|audio_eos|>",
+        ),
     )
     return ids, processor
 

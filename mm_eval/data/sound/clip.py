@@ -6,9 +6,9 @@ import hashlib
 import io
 import os
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import ceil
 from typing import IO, TYPE_CHECKING, Any
 
@@ -106,6 +106,15 @@ class Sound(dict[str, Any]):
         It is decoded once for it, so that a file that can't be read is found before its question is asked.
         """
         return self._about.digest
+
+    @property
+    def is_of_silent_video(self) -> bool:
+        """Whether its file is a video without sound. A file that can't be read is none: it fails where it is heard."""
+        if not isinstance(self.source, str):
+            return False
+        with suppress(OSError):
+            return _is_silent_video(self.source, kept_files.stamp(self.source))
+        return False
 
     @property
     def heard(self) -> Heard:
@@ -347,6 +356,14 @@ class Sound(dict[str, Any]):
         assert isinstance(self.source, str)
         with kept_files.local(self.source) as path:
             return file_digest(Path(path))
+
+
+@lru_cache(maxsize=4096)
+def _is_silent_video(path: str, stamp: tuple[int, ...]) -> bool:
+    from mm_eval.data.sound.reader import has_pictures_alone
+
+    with kept_files.local(path) as real:
+        return has_pictures_alone(real)
 
 
 def _wav(file: IO[bytes], size: int) -> Wav | None:

@@ -36,6 +36,9 @@ OGG, LEAST_GAP = "ogg", 64
 DTYPES = {"u8": "u1", "s16": "<i2", "s32": "<i4", "flt": "<f4", "dbl": "<f8"}
 """NumPy's names of FFmpeg's kinds of samples."""
 
+ANIMATIONS = (b"GIF8", b"\x89PNG")
+"""How files of moving pictures begin that are no containers of FFmpeg's here."""
+
 SOUGHT, FAR = ("flac",), 20
 """Those in which a later sample is found by a seek, exactly, and the seconds before it that are worth one."""
 
@@ -52,6 +55,20 @@ def opened(source: str | IO[bytes], form: str = "") -> Any:
     whitelist = {"format_whitelist": CONTAINERS}
     where = os.path.abspath(source) if isinstance(source, str) else source
     return av.open(where, options=whitelist, format=form or None, metadata_errors="replace")
+
+
+def has_pictures_alone(path: str) -> bool:
+    """Whether a file has a stream of pictures and none of sound. Animations are no container that is opened, and have none."""
+    av = _av()
+    with open(path, "rb") as start:
+        head = start.read(16)
+        if head.startswith(ANIMATIONS) or head[:4] + head[8:12] == b"RIFFWEBP":
+            return True
+    try:
+        with opened(path) as file:
+            return bool(file.streams.video) and not file.streams.audio
+    except (av.error.FFmpegError, OSError, ValueError):
+        return False
 
 
 def form_in(file: object) -> Form:

@@ -133,20 +133,28 @@ def completed(runtime: Runtime, head: Prefix, length: int, pictures: int, prompt
     return made if shift is None else replace(made, shift=shift)
 
 
+_OF_POSITIONS = ("image_grid_thw", "video_grid_thw", "second_per_grid_ts")
+"""The tensors by which a model finds the positions of what a prompt shows."""
+_RENAMED = {"feature_attention_mask": "audio_seqlens", "video_second_per_grid": "second_per_grids"}
+"""Those of types that hear, which find what is shown by its ids and count frames of sound, and their names there."""
+
+
 def _positions_from(runtime: Runtime, prompts: Sequence[Prompt], start: int) -> tuple[Tensor, Tensor]:
     """M-RoPE positions of the tokens after the first `start`, right-padded (axes, rows, longest), and each prompt's shift."""
     longest = max(len(prompt.ids) for prompt in prompts)
     positions, shifts = [], []
     for prompt in prompts:
         batch = runtime.tokens([prompt])
-        grids = {}
-        for name in ("image_grid_thw", "video_grid_thw", "second_per_grid_ts", "feature_attention_mask"):
+        grids: dict[str, Any] = {}
+        for name in (*_OF_POSITIONS, *_RENAMED):
             if some := [picture.tensors[name] for picture in prompt.pictures if name in picture.tensors]:
                 grids[name] = torch.cat(some).to(runtime.device)
-        if (
-            "feature_attention_mask" in grids
-        ):  # of types that hear: they find what is shown by its ids, and count frames
-            grids["audio_seqlens"] = grids.pop("feature_attention_mask").sum(-1)
+        for name in _RENAMED.keys() & grids.keys():
+            grids[_RENAMED[name]] = grids.pop(name)
+        if "audio_seqlens" in grids:
+            grids["audio_seqlens"] = grids["audio_seqlens"].sum(-1)
+        if any(picture.in_video for picture in prompt.pictures):
+            grids["use_audio_in_video"] = True
         positions_of = runtime.model.model.get_rope_index
         if "audio_seqlens" not in inspect.signature(positions_of).parameters:
             grids["mm_token_type_ids"] = batch["mm_token_type_ids"]

@@ -70,7 +70,12 @@ class Runtime:
         self.reader = TokenReader(tokenizer)
         _without_own_sampling(model.generation_config)
         self.device, self.dtype = model.device, model.dtype
-        if family.mrope and family.video and not hasattr(model.model.get_rope_index, "text_after"):
+        if (
+            family.mrope
+            and family.video
+            and family.video.typed
+            and not hasattr(model.model.get_rope_index, "text_after")
+        ):
             model.model.get_rope_index = text_after(model.model.get_rope_index, family.video.check_positions)
         self._takes = takes = inspect.signature(model.forward).parameters
         self.keeps_logits = "logits_to_keep" in takes
@@ -180,6 +185,8 @@ class Runtime:
             encoded = {kind: side_by_side(self.features.of(some)) for kind, some in kinds.items() if some}
             if encoded:
                 batch["mm_encoder_outputs"] = encoded
+        if any(picture.in_video for picture in pictures):
+            batch["use_audio_in_video"] = True
         return batch
 
     def answered(

@@ -61,6 +61,12 @@ def _parts(clip: Clip, places: Sequence[int]) -> Iterable[Clip]:
             start = end
 
 
+def own_sounds(clips: Sequence[Clip]) -> dict[int, int]:
+    """{number of a sound: the number of the video whose own it is}; none unless each of the videos has its own."""
+    found = {clip.sound: number for number, clip in enumerate(clips) if clip.sound is not None}
+    return found if len(found) == len(clips) else {}
+
+
 def parts_of(message: Fields) -> list[JsonObject]:
     """The parts of a message; none if its content is a text."""
     content = message["content"]

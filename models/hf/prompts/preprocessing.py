@@ -44,11 +44,12 @@ class Picture:
 
     A video is one, too (videos.py), and so are all sounds of a prompt together (sounds.py).
 
-    digests: of its pictures or sounds; empty if unknown.
+    digests: of its pictures or sounds; empty if unknown. in_video: these sounds stand between the frames of videos.
     """
 
     digests: tuple[str, ...]
     tensors: dict[str, Any] = field(repr=False)
+    in_video: bool = False
 
     @property
     def is_video(self) -> bool:

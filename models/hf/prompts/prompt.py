@@ -159,15 +159,19 @@ class PromptWriter:
 
     def write(self, instance: Instance) -> Prompt:
         """The prompt of an instance. Raises DataError for a bad picture, ModelError if the model can't process the prompt."""
-        if instance.sounds is not None:
+        if instance.sounds is not None and not self._shows_videos(instance):
             with IN_FLIGHT.held(instance.pixels):
                 pictures = instance.images() if instance.images is not None else []
                 return self._encode(instance, len(pictures), pictures)
-        if instance.images is None or self._preprocessor.knows(instance):
+        if instance.images is None or instance.sounds is not None or self._preprocessor.knows(instance):
             return self._encode(instance, len(instance.image_digests), None if instance.images else [])
         with IN_FLIGHT.held(instance.pixels):
             pictures = instance.images()
             return self._encode(instance, len(pictures), pictures)
+
+    def _shows_videos(self, instance: Instance) -> bool:
+        """Whether its frames are shown as videos."""
+        return False
 
     def write_brief(self, instance: Instance, pictures: int) -> Prompt:
         """The prompt with one image token for each of its pictures, for an engine that processes pictures itself."""

@@ -30,6 +30,8 @@ class SoundInput:
     chunk: seconds below which the encoder's output depends on the sounds beside it, so that a prompt with only shorter ones runs
         alone. qwen3_omni_moe of transformers 5.23 pads its chunks to the longest of a batch, and convolves over the padding;
         phi4_multimodal gets no mask for a single sound.
+    in_video: its processor puts the sound of a video between its frames (`load_audio_from_video`), and the model gives such
+        tokens other positions. All videos of a prompt have their sound then, or none, and such a prompt runs alone.
     tower: the entry of config.json without which a checkpoint of the type is deaf.
     """
 
@@ -38,6 +40,7 @@ class SoundInput:
     most: int | None = None
     needed: bool = False
     chunk: float = 0.0
+    in_video: bool = False
     tower: str = ""
 
 

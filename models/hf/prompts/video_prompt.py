@@ -7,21 +7,23 @@ told a clock of milliseconds on which the number of a frame is its time, so that
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from itertools import groupby
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.values.errors import ConfigError, ModelError
-from mm_eval.values.types import IMAGE_MARK, Clip, Instance, JsonObject
+from mm_eval.values.errors import ConfigError, DataError, ModelError
+from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, Clip, Instance, JsonObject
 from mm_eval.values.words import counted
 
 from ..arguments import WHERE
-from .clips import is_blank, native_clips, parts_of, span, starts_and_rest
-from .preprocessing import Known, Picture, decoded
+from .clips import is_blank, native_clips, own_sounds, parts_of, span, starts_and_rest
+from .preprocessing import Known, Picture, decoded, joined, pictures_of
 from .prompt import Prompt, PromptWriter
-from .videos import Videos, video_tensors
+from .sounds import divided, extractor_of, samples_of, unheard_seconds
+from .videos import Videos, VideoSettings, video_tensors
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -40,6 +42,8 @@ def video_identity(instance: Instance, videos: Videos) -> JsonObject:
         return {}
     settings = {name: value for name, value in asdict(videos.settings).items() if name not in NEW or value is not None}
     how = {**settings, "drops_pair": videos.drops_pair, "spans": [span(clip) for clip in clips]}
+    if videos.with_sound and (own := own_sounds(clips)):
+        how["sound"] = list(own)
     return {"videos": [[clip.first, list(clip.seconds)] for clip in clips], "video": how}
 
 
@@ -49,6 +53,9 @@ class VideoWriter(PromptWriter):
     def __init__(self, *args: Any, videos: Videos, **options: Any) -> None:
         super().__init__(*args, **options)
         self.kind, self.settings, self.drops_pair = videos.kind, videos.settings, videos.drops_pair
+        self._with_sound = videos.with_sound
+        takes_sound = self.family.sound is not None and self.family.sound.in_video
+        self._without_sound = {"load_audio_from_video": False} if takes_sound else {}
         self.video_token = str(self.processor.video_token)
         self._tokens_shown = {self.image_token_id: 1}
         if self.video_token in self.tokenizer.get_vocab():
@@ -65,10 +72,18 @@ class VideoWriter(PromptWriter):
         """The videos of an instance that its prompt shows as such."""
         return native_clips(instance, self.kind.splits)
 
+    def _shows_videos(self, instance: Instance) -> bool:
+        return bool(self.clips(instance))
+
+    def _own_sounds(self, instance: Instance) -> dict[int, int]:
+        """{number of a sound: the number of the video between whose frames it stands}."""
+        return own_sounds(self.clips(instance)) if self._with_sound else {}
+
     def _messages(self, instance: Instance, count: int) -> list[JsonObject]:
         messages = super()._messages(instance, count)
         starts, inside = starts_and_rest(self.clips(instance))
-        numbers = iter(range(count))
+        own = self._own_sounds(instance)
+        numbers, sounds = iter(range(count)), iter(range(len(instance.heard)))
         for message in messages:
             parts: list[JsonObject] = []
             blank: list[JsonObject] = []
@@ -76,6 +91,8 @@ class VideoWriter(PromptWriter):
                 number = next(numbers) if part.get("type") == "image" else None
                 if is_blank(part):
                     blank.append(part)
+                    continue
+                if part.get("type") == "audio" and next(sounds) in own:
                     continue
                 if number not in inside:  # white space between the frames of a video is left out
                     parts += [*blank, {"type": "video"} if number in starts else part]
@@ -87,7 +104,7 @@ class VideoWriter(PromptWriter):
         starts, inside = starts_and_rest(self.clips(instance))
         if not starts:
             return super()._plain(instance, count)
-        text = str(instance.context)
+        text = self._without_own_marks(str(instance.context), self._own_sounds(instance), len(instance.heard))
         pieces = text.split(IMAGE_MARK)
         first, after = (
             (pieces[0], pieces[1:]) if len(pieces) == count + 1 else ("", ["\n"] * (count - 1) + ["\n" + text])
@@ -101,6 +118,17 @@ class VideoWriter(PromptWriter):
                 first += piece
         return first
 
+    def _without_own_marks(self, text: str, own: Mapping[int, int], sounds: int) -> str:
+        """A text with the placeholders of sounds in place of their marks, and without the marks of videos' own sounds."""
+        pieces = text.split(AUDIO_MARK)
+        kind = self.family.sound
+        if not sounds or len(pieces) != sounds + 1 or kind is None:
+            return text
+        written = self.audio_token if kind.placeholder is None else kind.placeholder
+        for number, piece in enumerate(pieces[1:]):
+            pieces[number + 1] = piece.removeprefix("\n") if number in own else written + piece
+        return "".join(pieces)
+
     def _encode(self, instance: Instance, count: int, loaded: Sequence[Image] | None) -> Prompt:
         clips = self.clips(instance)
         if not clips:
@@ -109,6 +137,8 @@ class VideoWriter(PromptWriter):
         starts, inside = starts_and_rest(clips)
         stills = [number for number in range(count) if number not in starts and number not in inside]
         self._check(blank.text, len(clips), len(stills))
+        if instance.sounds is not None:
+            return self._started(self._heard_with_videos(instance, blank, clips, stills))
         units = [self._made(instance, clip) for clip in clips]
         pieces = self._outside(blank.text)
         shown = [self._shown(clip, unit) for clip, unit in zip(clips, units, strict=True)]
@@ -124,7 +154,7 @@ class VideoWriter(PromptWriter):
         prompt = replace(
             blank,
             ids=ids,
-            types={"mm_token_type_ids": types} if self.family.mrope else {},
+            types={"mm_token_type_ids": types} if self.family.mrope and self.kind.typed else {},
             pictures=tuple(pictures),
             image_places=tuple(place for place, kind in enumerate(types) if kind),
             in_order=together,
@@ -222,7 +252,7 @@ class VideoWriter(PromptWriter):
             return {"pixel_values": pixels, "pixel_attention_mask": seen}
         return {
             **tensors,
-            **({"second_per_grid_ts": torch.tensor([step * self.settings.steps])} if self.kind.rate else {}),
+            **({self.kind.rate: torch.tensor([step * self.settings.steps])} if self.kind.rate else {}),
         }
 
     def _shown(self, clip: Clip, unit: Known) -> str:
@@ -237,7 +267,88 @@ class VideoWriter(PromptWriter):
         )
         pixels = unit.tensors["pixel_values_videos"]
         inputs = {**unit.tensors, "pixel_values": pixels, "video_metadata": [metadata]}
-        return str(self._describing.replace_video_token(inputs, 0))
+        return str(self._describing.replace_video_token(inputs, 0, **self._without_sound))
+
+    def _heard_with_videos(
+        self, instance: Instance, blank: Prompt, clips: Sequence[Clip], stills: Sequence[int]
+    ) -> Prompt:
+        """A prompt with videos and sounds, as the checkpoint's own processor writes it: it gets all of them at once.
+
+        Its video processor is a stand-in with the tensors of the videos. It gets the rate of the shown frames as `fps`, so that
+        their times are true: its own default is what the authors sample by.
+        """
+        assert instance.sounds is not None and self.family.sound is not None
+        own, sounds = self._own_sounds(instance), list(instance.sounds())
+        text, stretches = self.data_text.divide(blank.text) if blank.chat else (blank.text, [])
+        units = [self._made(instance, clip) for clip in clips]
+        rates = {round(len(clip.seconds) / span(clip), 6) for clip in clips if span(clip)}
+        if len(rates) != 1:
+            what = f"{self.name!r} takes the videos of a prompt with sound at one frame rate, and here they have {len(rates)}."
+            raise ModelError(what, hint=AS_PICTURES)
+        order = self._heard_in_order(text, own, len(sounds))
+        samples = samples_of([sounds[number] for number in order], self.processor)
+        pictures = [decoded(instance)[number] for number in stills] if stills else []
+        options: dict[str, Any] = {
+            "audio": samples, "sampling_rate": int(extractor_of(self.processor).sampling_rate),
+            "videos_kwargs": {"fps": rates.pop()},
+        }  # fmt: skip
+        if own:
+            options |= {
+                "load_audio_from_video": True,
+                "audio_from_video_indices": [own.get(number) for number in order],
+            }
+        processor = copy.copy(self.processor)
+        processor.video_processor = _MadeVideos([unit.tensors for unit in units], self.settings)
+        try:
+            encoded = processor(
+                text=[text],
+                videos=[_blank_video() for _ in clips],
+                **({"images": pictures} if pictures else {}),
+                add_special_tokens=blank.special,
+                return_tensors="pt",
+                **options,
+            )
+        except (ValueError, TypeError, IndexError, KeyError) as error:
+            raise ModelError(f"The processor of {self.name!r} refuses the prompt: {error}") from error
+        ids = encoded["input_ids"][0].tolist()
+        if stretches:
+            ids, _ = self.data_text.spread(ids, stretches)
+        of_videos = ("pixel_values_videos", "video_grid_thw", self.kind.rate)
+        left_out = ("input_ids", "attention_mask", "labels", "mm_token_type_ids", *of_videos)
+        seen, heard = divided({name: value for name, value in encoded.items() if name not in left_out})
+        shown = [unit.pictures[0] for unit in units]
+        if stills:
+            shown = [*pictures_of(seen, [], len(stills), tuple(instance.image_digests[n] for n in stills)), *shown]
+        digests = ("sound in video" if own else "sound", *(instance.heard[number].digest for number in order))
+        kind = self.family.sound
+        tokens = {*self._tokens_shown, self.audio_token_id}
+        return replace(
+            blank,
+            ids=ids,
+            pictures=(*shown, Picture(digests, heard, in_video=bool(own))),
+            image_places=tuple(place for place, token in enumerate(ids) if token in tokens),
+            in_order=False,
+            unheard=unheard_seconds(instance.heard, kind, self.processor),
+            alone=bool(own) or all(each.seconds < kind.chunk for each in instance.heard),
+        )
+
+    def _heard_in_order(self, text: str, own: Mapping[int, int], sounds: int) -> list[int]:
+        """The numbers of sounds in the order in which their tokens stand: that of a video where its video does."""
+        of_video = {video: number for number, video in own.items()}
+        alone = iter([number for number in range(sounds) if number not in own])
+        marks = re.findall(f"{re.escape(self.video_token)}|{re.escape(self.audio_token)}", text)
+        videos, order = 0, list[int]()
+        for mark in marks:
+            if mark == self.audio_token:
+                order += [number] if (number := next(alone, None)) is not None else []
+            else:
+                order += [of_video[videos]] if videos in of_video else []
+                videos += 1
+        if len(order) != sounds or marks.count(self.audio_token) != sounds - len(own):
+            there = counted(marks.count(self.audio_token), "audio placeholder")
+            what = f"The prompt has {there} ({self.audio_token!r}) and {counted(sounds - len(own), 'sound')}."
+            raise DataError(what, hint="The chat template must write one for each part of type audio.")
+        return order
 
     def _stills(self, instance: Instance, stills: Sequence[int]) -> tuple[tuple[Picture, ...], list[list[int]]]:
         """(The tensors of the single pictures, the ids of each as the processor writes them.)
@@ -284,6 +395,25 @@ class VideoWriter(PromptWriter):
         for token in ids:
             written += next(left) if token == self.image_token_id and next(places) else [token]
         return written
+
+
+class _MadeVideos:
+    """Takes the place of a video processor in a call of its processor, with the tensors of videos."""
+
+    def __init__(self, made: Sequence[Mapping[str, Any]], settings: VideoSettings) -> None:
+        self._made, self.merge_size, self.temporal_patch_size = made, settings.merge, settings.steps
+
+    def __call__(self, *_: Any, **__: Any) -> dict[str, Any]:
+        return {name: joined([each[name] for each in self._made]) for name in ("pixel_values_videos", "video_grid_thw")}
+
+    model_input_names = ()
+
+
+def _blank_video() -> Any:
+    """A video of one frame of a pixel: a processor only counts it."""
+    import numpy
+
+    return numpy.zeros((1, 1, 1, 3), numpy.uint8)
 
 
 def _in_order(

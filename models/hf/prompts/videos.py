@@ -45,10 +45,13 @@ class VideoInput:
     settings: of its video processor, as far as the image processor has others and the checkpoint does not state them.
     placeholder: a video in a plain-text prompt; empty: the processor's video token.
     given: how the model takes the tensors: as "videos", as single "frames" (T, 3, H, W), or as the "pictures" of a prompt.
-    rate: the model takes the seconds of a temporal patch (`second_per_grid_ts`).
+    rate: under which name the model takes the seconds of a temporal patch; empty: it takes none.
+    typed: its positions go by `mm_token_type_ids`; otherwise the model finds videos by their tokens.
     pair: the template may write a pair of tokens around the video that the training did not see (`Videos`).
     splits: with text between its frames (subtitles), what stands together is a video of its own, as in the family's own
         evaluation; otherwise the frames are pictures then.
+    since: the first version of transformers whose processor writes its videos as it is called here; empty: any. With an older
+        one the frames are pictures.
     proven: the first version of transformers in which the positions of its videos equal those of the training; empty: any.
     """
 
@@ -57,10 +60,23 @@ class VideoInput:
     settings: Options = field(default_factory=dict)
     placeholder: str = ""
     given: Literal["videos", "frames", "pictures"] = "videos"
-    rate: bool = False
+    rate: str = ""
+    typed: bool = True
     pair: bool = False
     splits: bool = False
+    since: str = ""
     proven: str = ""
+
+    @property
+    def is_written(self) -> bool:
+        """Whether the processor of the installed transformers writes its videos."""
+        from packaging.version import Version
+
+        try:
+            found = importlib.metadata.version("transformers")
+        except importlib.metadata.PackageNotFoundError:
+            return True  # the error of the model says so
+        return not self.since or Version(found) >= Version(self.since)
 
     def check_positions(self) -> None:
         """Raises ConfigError if the installed transformers is older than `proven`: it would give other positions silently."""
@@ -215,11 +231,13 @@ class Videos:
     drops_pair: leaves out the pair of vision tokens that the template writes around a video. The processor of Qwen3-VL at its
         release replaced this pair together with the video token by times and a pair around each two frames, so that its training
         will have seen no outer pair. The processor of transformers 5 replaces the token alone.
+    with_sound: puts the sound of a video between its frames.
     """
 
     kind: VideoInput
     settings: VideoSettings
     drops_pair: bool = False
+    with_sound: bool = False
 
     @classmethod
     def chosen(

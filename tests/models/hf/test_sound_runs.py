@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import wave
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 
 from mm_eval.results.findings import diagnose
 from mm_eval.results.recorded import RecordedRun
+from tests.data.sound.test_of_videos import with_sound
+from tests.data.video.movies import write
 from tests.folders import write_task
 
 TASK = """
@@ -73,3 +76,51 @@ def test_a_deaf_checkpoint_is_refused_before_the_run(
 ) -> None:
     ran = cli("--tasks", task, "--model", "hf", "--model_args", f"pretrained={checkpoint('llama')}", "--device", "cpu")
     assert ran.code == 2 and "the questions have sound" in ran.err
+
+
+FILMS = """
+task: films
+dataset_path: json
+dataset_kwargs: {data_files: rows.jsonl}
+test_split: train
+output_type: generate_until
+doc_to_visual: video
+doc_to_text: question
+doc_to_target: answer
+generation_kwargs: {max_new_tokens: 3, until: []}
+metric_list: [{metric: exact_match}]
+"""
+
+
+def test_a_run_hears_the_videos_of_a_task_that_shows_them_only(
+    cli: Callable[..., Any], tmp_path: Path, checkpoint: Callable[[str], Path], caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    with_sound(folder / "a.mp4")
+    write(folder / "silent.mp4", count=25)
+    rows = [{"video": name, "question": "What?", "answer": "x"} for name in ("a.mp4", "silent.mp4")]
+    task = write_task(folder, "films", FILMS, "", rows)
+    model = (
+        f"pretrained={checkpoint('qwen2_5_omni')},video_min_pixels=800,video_max_pixels=20000,use_audio_in_video=true"
+    )
+    ran = cli("--tasks", task, "--model", "hf", "--model_args", model, "--device", "cpu")
+    assert ran.code == 0, ran.err
+    assert any("has no sound and is asked about without" in record.getMessage() for record in caplog.records)
+    written = [json.loads(line) for line in (ran.folder / "samples" / "films.jsonl").read_text().splitlines()]
+    heard = {row["doc_id"]: [each["name"] for each in row.get("sounds", ())] for row in written}
+    assert heard == {0: ["a.mp4"], 1: []}
+    again = cli("score", str(ran.folder))
+    assert again.code == 0, again.err
+    refused = cli(
+        *(
+            "--tasks",
+            task,
+            "--model",
+            "hf",
+            "--model_args",
+            f"pretrained={checkpoint('llava')},use_audio_in_video=true",
+        ),
+        *("--device", "cpu"),
+    )
+    assert refused.code == 2 and "needs a model that takes the sound of a video between its frames" in refused.err

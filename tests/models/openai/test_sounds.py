@@ -207,3 +207,11 @@ def test_a_plain_text_prompt_has_no_place_for_a_sound() -> None:
     server = Server(counting)
     [(_, found)] = server.model(settings=ModelSettings(chat_template=False)).generate([row])
     assert isinstance(found, ModelError) and "sounds can only be sent in chat messages" in found.what
+
+
+def test_a_server_gets_the_sound_of_videos_where_the_user_asks_for_it() -> None:
+    assert Server(lambda body, nth: reply("Yes")).model(use_audio_in_video="true").facts.hears_videos
+    assert not Server(lambda body, nth: reply("Yes")).model().facts.hears_videos
+    with pytest.raises(ConfigError, match="sends the file, sound and all") as failure:
+        Server(lambda body, nth: reply("Yes")).model(use_audio_in_video=True, video="file")
+    assert "mm_processor_kwargs" in failure.value.hint

@@ -19,10 +19,11 @@ from tests.models.questions import instance, outputs, picture
 from tests.sets import each_of, few
 
 Adapter = Callable[..., Any]
+OMNI = ("qwen2_5_omni", "qwen3_omni_moe")
 QUICK = ("llava_onevision", "qwen2_5_vl", "qwen3_vl", "internvl")
 KINDS = [
     kind if kind in QUICK else pytest.param(kind, marks=pytest.mark.slow)
-    for kind in (*QUICK, "llava_next_video", "qwen2_vl", "qwen3_vl_moe", "smolvlm", "video_llama_3")
+    for kind in (*QUICK, "llava_next_video", "qwen2_vl", "qwen3_vl_moe", "smolvlm", "video_llama_3", *OMNI)
 ]
 TIMES = (0.0, 0.4, 0.9, 1.0, 3.04, 4.4)
 QUESTIONS = ("What is shown?", "Is there a person in the photo?", "Which color?")
