@@ -452,7 +452,8 @@ DROPPED: dict[str, str] = {
 
 _OF_SERVERS = ("num_concurrent", "max_retries", "timeout", "use_audio_in_video")
 KEPT: dict[str, tuple[str, ...]] = {
-    "hf": ("max_length", "use_audio_in_video"), "vllm": ("max_length", "use_audio_in_video"), "openai": _OF_SERVERS, "litellm": _OF_SERVERS
+    **dict.fromkeys(("hf", "vllm"), ("max_length", "use_audio_in_video")),
+    **dict.fromkeys(("openai", "litellm"), _OF_SERVERS),
 }  # fmt: skip
 """Arguments that one adapter takes and that do nothing for another."""
 

@@ -246,7 +246,9 @@ def hears_videos(args: Options) -> bool:
     if str(args.get("use_audio_in_video", False)).lower() != "true":
         return False
     if args.get("video") == "file":
-        what = "use_audio_in_video=true sends a video's sound behind its frames; video=file sends the file, sound and all."
+        what = (
+            "use_audio_in_video=true sends a video's sound behind its frames; video=file sends the file, sound and all."
+        )
         hint = 'vLLM hears the file with mm_processor_kwargs={"use_audio_in_video": true}; or leave video= out.'
         raise ConfigError(what, where=WHERE, hint=hint)
     return True
