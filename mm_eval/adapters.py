@@ -45,7 +45,7 @@ def model_class_of(request: RunRequest) -> type[Model]:
     if name.endswith(".py") and Path(name).is_file():
         known = sorted(python_file(Path(name)).names or ())
         hint = f"Write --model {name}:NAME, with a class or a function in it. It has: {', '.join(known) or 'none'}."
-        raise InvalidValue(f"{name!r} is a file of Python.", where="--model", hint=hint)
+        raise InvalidValue(f"{name!r} is a Python file.", where="--model", hint=hint)
     if name not in MODELS and ("/" in name or Path(name).is_dir()):
         hint = f"A checkpoint is an argument of an adapter: --model hf --model_args pretrained={name}."
         raise InvalidValue(f"{name!r} is not an adapter.", where="--model", hint=hint)
@@ -136,7 +136,7 @@ def on_executor(model: Model, request: RunRequest) -> Model:
         return model
     if int(os.environ.get("WORLD_SIZE") or 1) > 1:
         hint = "Start one process; its workers are the others."
-        raise ConfigError("torchrun and --executor ray exclude each other.", where="--executor", hint=hint)
+        raise ConfigError("torchrun and --executor ray can't be combined.", where="--executor", hint=hint)
     if not model.facts.travels:
         return model
 

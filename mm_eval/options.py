@@ -224,7 +224,7 @@ OF_PARTS: tuple[PartOptions, ...] = (
             Option(
                 "worker_timeout",
                 "SECONDS",
-                "a worker that says nothing for so long while it loads or answers is replaced (default 1800)",
+                "replace a worker that sends nothing for this many seconds while it loads or answers (default 1800)",
                 rule=ABOVE_0,
             ),
             Option(
@@ -292,7 +292,7 @@ OF_PARTS: tuple[PartOptions, ...] = (
             Option(
                 "sandbox",
                 "KIND",
-                "where code of the model is run: bwrap (default), docker:IMAGE, podman:IMAGE, or none: no walls at all",
+                "where code of the model is run: bwrap (default), docker:IMAGE, podman:IMAGE, or none: no isolation at all",
                 rule=SANDBOX,
             ),
             Option(

@@ -347,7 +347,7 @@ _REASONING = Option(
 _DRAWS = Option(
     "bootstrap_iters",
     "N",
-    "draws for corpus metrics; 0: no standard errors at all",
+    "bootstrap draws for corpus metrics; 0: no standard errors at all",
     rule=Rule(f"a count from 0 to {MOST_DRAWS:,}", lambda value: is_count(value, 0, MOST_DRAWS), whole_number),
 )
 _TABLE = (
@@ -466,17 +466,22 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "seed",
             "N",
-            "of sampling, few-shot choice and bootstrap (default 0)",
+            "seed of sampling, few-shot choice and bootstrap (default 0)",
             rule=Rule("a whole number from 0 to 2**63 - 1", is_count, whole_number),
         ),
     ),
     "store": (
         Option("output_path", "DIR", "the run folder (default: a name made of the run, in ./runs)", rule=PATH),
-        Option("use_cache", "DIR", "share greedy answers with other runs, by all that decides an answer", rule=PATH),
+        Option(
+            "use_cache",
+            "DIR",
+            "share greedy answers with other runs if everything that decides an answer is equal",
+            rule=PATH,
+        ),
         Option(
             "fail_on_error",
             "LIMIT",
-            "stop when so many requests have failed: true (the first), a count, or a share below 1 of all requests, "
+            "stop when this many requests have failed: true (the first), a count, or a share below 1 of all requests, "
             "reached or passed; false (default): continue. Exit code 3 in any case, with the partial results",
             rule=Rule(
                 f"true, false, {_SHARE}",

@@ -418,7 +418,9 @@ def _read_journal(folder: RunFolder, opened: OpenedTasks, of_adapter: Marks | No
 def _refuse_mixed(folder: RunFolder, state: JournalState) -> None:
     """ConfigError where a journal has answers to two questions for one doc."""
     if state.mixed is not None:
-        what = "the journal has answers to two questions here: a file of another run is among its files."
+        what = (
+            "the journal has answers to two different questions for one document: one of its files is from another run."
+        )
         hint = "Move that file out of the journal; or repeat the run's command, which uses the answers to its own questions."
         where = f"{folder.path / 'journal'}, {state.mixed.task} doc {state.mixed.doc_id}"
         raise ConfigError(what, where=where, hint=hint)

@@ -23,11 +23,11 @@ from mm_eval.request import RunRequest
 from mm_eval.results.estimates import estimates
 from mm_eval.results.findings import Diagnosis, as_command
 from mm_eval.results.judged import judges_by_task
-from mm_eval.results.number_text import unit_of
+from mm_eval.results.number_text import unit_for, unit_of
 from mm_eval.results.page import SampleRows, category_labels, page, pictures, sounds
 from mm_eval.results.recorded import RecordedRun, RecordedTask, headline_keys, marks
 from mm_eval.results.release_order import RELEASE_PAGE, read_release_order
-from mm_eval.results.run_table import bounds_of_turns, unanswered_words
+from mm_eval.results.run_table import bounds_of_turns, merged_notes, unanswered_words
 from mm_eval.scoring.answered_by import sentence as answer_names
 from mm_eval.scoring.metrics.aggregation import mean
 from mm_eval.scoring.metrics.paired import estimate
@@ -35,12 +35,13 @@ from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.run_files import real_path
 from mm_eval.values.types import Fields, JsonObject, Options
-from mm_eval.values.words import listed
+from mm_eval.values.words import counted, listed
 
 if TYPE_CHECKING:
     from mm_eval.imported.theirs import OnPage
 
 MOST_CATEGORIES = 40
+MOST_NAMES = 4
 LEAST, APART = 5, 2
 """Docs of a bar that counts, and how many powers of two such bars must be apart for a chart of lengths."""
 
@@ -179,6 +180,7 @@ def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[i
         },
         "warnings": list(run.results.oddities),
         "table": list(_table(run)),
+        "notes": list(notes_of(run)),
         "tasks": [_task_charts(run, task, categories.get(task.name, {})) for task in run.tasks.values()],
     }
 
@@ -285,7 +287,6 @@ def _table(run: RecordedRun) -> Iterator[JsonObject]:
         names = ("n", "failed", "not_requested", "filtered", "refused", "truncated", "unparsed", "cut")
         counts = {count: getattr(row, count) for count in names}
         main = run.results.main_numbers(name) or row.numbers[:1]
-        of_protocol = _protocol_notes(run, name)
         yield {
             "name": name,
             "alias": row.shown or row.alias,
@@ -293,12 +294,21 @@ def _table(run: RecordedRun) -> Iterator[JsonObject]:
             "numbers": numbers,
             "main": [str(number.key) for number in main],
             "better": row.better,
-            "notes": [*of_protocol, *_missing_notes(run, name), *_sandbox_notes(run, name), *row.notes],
             "warnings": row.warnings,
             **counts,
             "ungraded": sum(row.ungraded[grader].docs for grader in row.graders),
-            "bounds": next((row.ungraded[grader].bounds for grader in row.graders), None),
         }
+
+
+def notes_of(run: RecordedRun) -> Iterator[str]:
+    """The notes below the table; one that several rows or numbers have comes once."""
+    of: dict[str, list[str]] = {}
+    for name, row in run.results.rows.items():
+        own = merged_notes(row.notes, [str(number.key) for number in row.numbers])
+        made = (_protocol_notes, _missing_notes, _ungraded_notes, _sandbox_notes)
+        for note in (*(said for notes in made for said in notes(run, name)), *own):
+            of.setdefault(note, []).append(row.shown or row.alias)
+    yield from (f"{listed(names, MOST_NAMES)}: {note}" for note, names in of.items())
 
 
 def _missing_notes(run: RecordedRun, name: str) -> Iterator[str]:
@@ -309,6 +319,19 @@ def _missing_notes(run: RecordedRun, name: str) -> Iterator[str]:
     units = {number.key: unit_of(number) for number in row.numbers}
     found = ", ".join(f"{each.key.label} {units[each.key].text(each.value)}" for each in row.without_unanswered)
     yield f"{said} have no answer and count as wrong. Without them: {found}."
+
+
+def _ungraded_notes(run: RecordedRun, name: str) -> Iterator[str]:
+    """How many documents have no verdict, and between which ends the score would lie with them."""
+    row = run.results.rows[name]
+    for left in (row.ungraded[grader] for grader in row.graders[:1]):
+        if left.bounds is not None:
+            metric = left.metric or next((each.metric for each in run.results.main_numbers(name)), "")
+            scales = [number.scale for number in row.numbers if number.metric == metric]
+            low, high = map(unit_for(metric, left.bounds, scales=scales).text, left.bounds)
+            docs = counted(left.docs, "document has", "documents have")
+            ends = f"{low} with the lowest verdict on them, {high} with the highest"
+            yield f"{docs} no verdict and {'is' if left.docs == 1 else 'are'} left out. The score would be {ends}."
 
 
 def _sandbox_notes(run: RecordedRun, name: str) -> Iterator[str]:
@@ -335,7 +358,14 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
     having_values = {name: e for name, e in parts.items() if e is not None}
     share = unit_of(*having_values.values()).is_percent
     drawn = [
-        {"name": name, "value": e.value, "share": share, "interval": list(e.interval) if e.interval else None, "n": e.n}
+        {
+            "name": name,
+            "label": name if name in categories else None,
+            "value": e.value,
+            "share": share,
+            "interval": list(e.interval) if e.interval else None,
+            "n": e.n,
+        }
         for name, e in having_values.items()
     ]
     return {"name": task.name, "by": by, "parts": drawn, "levels": levels, "sizes": list(right_by_size(task, tokens))}
@@ -380,7 +410,7 @@ def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[Jso
         held = [place for place, doc_ids in bins.items() if place and len(doc_ids) >= LEAST]
         if held and max(held) - min(held) >= APART:
             parts = [_part(task, right, place, bins[place]) for place in sorted(bins)]
-            yield {"by": f"Share right by {unit} of the answer", "unit": unit, "parts": parts}
+            yield {"by": f"Share of right answers by {unit} of the answer", "unit": unit, "parts": parts}
             return
 
 

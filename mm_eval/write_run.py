@@ -249,7 +249,7 @@ def problems_of(scores: Mapping[str, TaskScores], outcome: Outcome, further: Seq
             problems.append(f"{name}: {what}:")
             problems += [f"  {error}" for error in task.errors]
         if task.missing:
-            first, *others = map(str, task.missing)
+            first, *others = [str(key).removesuffix(",none") for key in task.missing]
             what = f"{first} and {len(others)} more have" if others else f"{first} has"
             problems.append(f"{name}: {what} no value (see the notes)")
     if left := {name: task for name, task in scores.items() if task.not_requested}:

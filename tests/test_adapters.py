@@ -51,7 +51,7 @@ def test_options_of_ray_without_it_are_refused(cli) -> None:
 
 def test_torchrun_and_ray_exclude_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORLD_SIZE", "2")
-    with pytest.raises(ConfigError, match="torchrun and --executor ray exclude each other"):
+    with pytest.raises(ConfigError, match="torchrun and --executor ray can't be combined"):
         make_model(RAY)
 
 

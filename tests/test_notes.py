@@ -9,7 +9,8 @@ from mm_eval.engine.journal import JournalState
 from mm_eval.engine.outcome import Outcome
 from mm_eval.judge.judging import Judging
 from mm_eval.results.run_table import merged_notes
-from mm_eval.scoring.task_scores import TaskScores
+from mm_eval.run_page import notes_of as page_notes
+from mm_eval.scoring.task_scores import Scores, TaskScores, Ungraded
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.write_run import notes_of, problems_of
 from tests.sets import each_of
@@ -65,7 +66,7 @@ def test_docs_without_an_answer(count: int, failed: str, not_requested: str) -> 
     assert found[1].startswith(f"t: {count} of 60 documents {not_requested} left out of all scores. Run the same")
 
 
-@pytest.mark.parametrize(("others", "said"), [((), "a,none has"), (("b", "c"), "a,none and 2 more have")])
+@pytest.mark.parametrize(("others", "said"), [((), "a has"), (("b", "c"), "a and 2 more have")])
 def test_numbers_without_a_value_are_one_line(others: tuple[str, ...], said: str) -> None:
     numbers = [Number(MetricKey(name, "none"), None) for name in ("a", *others)]
     assert problems_of({"t": TaskScores(n=3, numbers=numbers)}, Outcome()) == [f"t: {said} no value (see the notes)"]
@@ -74,5 +75,21 @@ def test_numbers_without_a_value_are_one_line(others: tuple[str, ...], said: str
 def test_a_note_on_several_numbers_is_one_line() -> None:
     keys = ["a,none", "b,none", "c,none"]
     found = ["a,none: few documents", "cut: all", "b,none: few documents", "c,none: none", "no colon"]
-    said = ["a,none and 1 more: few documents", "cut: all", "c,none: none", "no colon"]
+    said = ["a and 1 more: few documents", "cut: all", "c: none", "no colon"]
     assert list(merged_notes(found, keys)) == said
+
+
+def test_a_page_says_notes_once_and_bounds_of_points_as_points() -> None:
+    """A page said that a score would be 10000.0: its number had no value, so nothing showed that it is in points."""
+    rows = {
+        name: Scores(alias=name, n=3, numbers=[Number(MetricKey("judge_score", "none"), None)], notes=["cut"])
+        for name in ("a", "b")
+    }
+    rows["a"].ungraded["judge"] = Ungraded(2, [0.0, 100.0])
+    results = SimpleNamespace(rows=rows, protocol=None, main_numbers=lambda name: rows[name].numbers)
+    run = SimpleNamespace(results=results, spec={"tasks": {"a": {}, "b": {}}})
+    ends = "0.00 with the lowest verdict on them, 100.00 with the highest"
+    assert list(page_notes(run)) == [
+        f"a: 2 documents have no verdict and are left out. The score would be {ends}.",
+        "a, b: cut",
+    ]

@@ -75,7 +75,7 @@ function wrongAnswers(task, of) {
   }
   const found = [...counts].filter(([, count]) => count > 1).sort((a, b) => b[1] - a[1]).slice(0, MOST_WRONG);
   if (!found.length) return null; // each wrong answer is another one
-  const table = make("table", { class: "confusion" });
+  const table = make("table", { class: "confusion" }, make("tr", {}, make("th", { scope: "col" }, "answer"), make("th", { scope: "col" }, "documents")));
   for (const [said, count] of found) table.append(make("tr", {}, make("th", { scope: "row" }, said), countCell(["wrong", task, said], count, found[0][1], false)));
   return make("div", { class: "card" }, make("h3", {}, "Most frequent wrong answers"), make("div", { class: "scroll" }, table));
 }
@@ -94,7 +94,8 @@ function confusion(task) {
     goldIt[gold] = (goldIt[gold] || 0) + 1;
     saidIt[said] = (saidIt[said] || 0) + 1;
   }
-  const extra = labels.every((gold) => !counts[`${gold}|other`]) ? ["none"] : ["other", "none"];
+  if (Object.keys(counts).every((pair) => pair.split("|")[0] === pair.split("|")[1])) return null; // all are right
+  const extra = ["other", "none"].filter((name) => labels.some((gold) => counts[`${gold}|${name}`])); // a column of zeros says nothing
   const columns = [...new Set([...labels, ...Object.keys(saidIt).filter((label) => /^\d+$/.test(label))]), ...extra.filter((name) => !labels.includes(name))];
   const most = Math.max(1, ...Object.values(counts));
   const table = make("table", { class: "confusion" }), head = make("tr", {}, make("th", {}, "gold ↓ said →"));
@@ -109,7 +110,6 @@ function confusion(task) {
     const said = (saidIt[named] || 0) / answered, gold = (goldIt[named] || 0) / answered, verb = named === "yes" ? "Says yes to" : `Picks ${show(named)} for`;
     box.append(make("p", { class: "hint" }, `${verb} ${percent(said)} of the questions that it answered; ${show(named)} is right for ${percent(gold)}.`));
   }
-  box.append(make("p", { class: "hint" }, "Framed cells are right answers. A click on a number shows its samples."));
   return box;
 }
 

@@ -15,7 +15,7 @@ function drawProgress(now) {
   bar.value = now.total ? now.docs / now.total : 0;
   facts.replaceChildren();
   fact("docs", `${count(now.docs)} of ${count(now.total)} have an answer (${percent(now.total ? now.docs / now.total : 0)})`);
-  fact("rate", now.rate ? `${now.rate.toFixed(now.rate < 10 ? 2 : 0)} documents per second over the last minute${now.left ? `, about ${clock(now.left)} left` : ""}` : "nothing came in the last minute");
+  fact("rate", now.rate ? `${now.rate.toFixed(now.rate < 10 ? 2 : 0)} documents per second over the last minute${now.left ? `, about ${clock(now.left)} left` : ""}` : "no answer in the last minute");
   fact("failed", count(now.failed));
   if (now.verdicts) fact("verdicts of judges", count(now.verdicts));
   for (const task of now.tasks) fact(task.name, `${count(task.docs)} of ${count(task.total)}${task.failed ? `, ${count(task.failed)} failed` : ""}`);

@@ -122,7 +122,7 @@ function table() {
       more.addEventListener("click", () => { if (!opened.delete(place)) opened.add(place); refresh(); });
       name.append(more);
     }
-    const sort = make("button", { type: "button", title: "order the columns by this row; once more: as given", "aria-pressed": String(byRow === place) }, byRow === place ? "⇤" : "⇄");
+    const sort = make("button", { type: "button", title: "sort the columns by this row; click again for the given order", "aria-pressed": String(byRow === place) }, byRow === place ? "⇤" : "⇄");
     sort.addEventListener("click", () => { orderBy(byRow === place ? "" : `row:${place}`); refresh(); });
     name.append(...breaking(row.label), row.better === false ? " ↓" : "", " ", sort);
     body.append(make("tr", { class: row.task === AVERAGE ? "average" : row.group ? "group" : "" }, name, ...order.map((column) => cellOf(row, row.cells, column, row.label)), about.pair && order.length > 1 ? differenceOf(row) : null));

@@ -104,7 +104,7 @@ function overview() {
       const share = one.share, metric = `${one.metric}${one.filter === "none" ? "" : ` (${one.filter})`}${row.better[one.metric] === false ? " ↓" : ""}`;
       const ends = [one.value, ...(one.interval || [])].filter((value) => typeof value === "number"), size = Math.max(...ends.map(Math.abs));
       const low = Math.min(0, ...ends), high = share ? 1 : Math.max(...about.table.flatMap((each) => each.name === row.name ? each.numbers.flatMap((other) => other.metric === one.metric ? [other.value, ...(other.interval || [])] : []) : []));
-      const name = make("td", { class: "name" }, index ? null : isTask ? make("a", { href: samplesAt({ task: row.name }), title: `samples of ${row.name}` }, row.alias) : row.alias);
+      const name = make("td", { class: "name" }, index ? null : isTask ? make("a", { href: samplesAt({ task: row.name }), title: `samples of ${row.name}` }, ...breaking(row.alias)) : make("span", {}, ...breaking(row.alias)));
       // On a phone the metric and what went wrong stand below the name
       const odd = index ? [] : counts.filter((each) => each === "n" || row[each]).map((each) => `${row[each].toLocaleString("en")} ${COUNTS[each]}`);
       name.append(make("small", { class: "on-narrow soft" }, [metric, ...odd].join(" · ")));
@@ -125,22 +125,42 @@ function overview() {
   if (warnings.length) section.append(make("details", { class: "banner", open: narrow() ? null : "" }, make("summary", {}, `⚠ ${warnings.length === 1 ? "A warning" : `${warnings.length} warnings`}: look at the answers before these numbers`), ...warnings.map((said) => make("p", { role: "alert" }, ...inCode(said)))));
   section.append(make("div", { class: "card scroll" }, table));
   if (hidden) section.append(make("p", {}, moreNumbers(body, hidden)));
-  for (const row of about.table) if (row.bounds) section.append(make("p", { class: "hint" }, `${row.alias}: ${row.ungraded} documents have no verdict and are left out; with all of them at the lowest or the highest verdict the score would be ${row.bounds.map((bound) => shownAs(bound, row.numbers.some((one) => isMain(row, one) && one.share))).join(" or ")}.`));
-  for (const row of about.table) for (const note of row.notes) section.append(make("p", { class: "hint" }, `${row.alias}: ${note}`));
-  section.append(make("p", { class: "hint" }, "Shares are in percent. Hover for all digits. Intervals are 95% and treat questions about one picture as one cluster. \"exact\" marks scores close to 0 or 100%. Failed documents are excluded. Unparsed answers score 0, unless the benchmark's own rule gives them an answer. A cut prompt lost its beginning, because it did not fit into the model's length."));
+  for (const note of about.notes) section.append(make("p", { class: "hint" }, note));
+  section.append(make("p", { class: "hint" }, legend(counts).join(" ")));
 }
 
+// What the table's words mean, as far as this table has them
+function legend(counts) {
+  const numbers = about.table.flatMap((row) => row.numbers), has = (name) => numbers.some((one) => typeof one.value === "number" && one[name]);
+  return [[has("share"), "Shares are in percent."], [true, "Hover for all digits."], [has("interval"), "Intervals are 95% and treat questions about one picture as one cluster."],
+    [has("exact"), "\"exact\" marks scores close to 0 or 100%."], [numbers.some((one) => one.few && !one.exact), "\"few documents\": the interval may be too short."],
+    [counts.includes("failed"), "Failed documents are excluded."], [counts.includes("unparsed"), "Unparsed answers score 0, unless the benchmark's own rule gives them an answer."],
+    [counts.includes("cut"), "A cut prompt lost its beginning, because it did not fit into the model's length."]].filter(([holds]) => holds).map((each) => each[1]);
+}
+
+// Bars tell something if two of them differ, and if no chart before them has the same bars under other names
+const looksOf = (parts) => parts.map((part) => [part.n, shownAs(part.value, part.share)].join()).sort().join(";");
+const differ = (parts) => new Set(parts.map((part) => shownAs(part.value, part.share))).size > 1;
 function charts() {
   const section = byId("charts");
   section.replaceChildren();
   for (const task of about.tasks) {
-    const boxes = [], card = (title, drawing, said) => boxes.push(make("div", { class: "card" }, make("h3", {}, title), drawing, make("p", { class: "hint" }, said)));
-    for (const level of task.levels) if (level.parts.some((part) => part.n > 1)) card(level.by, bars(level.parts, (part) => showCategory(task.name, part.label)), "Bars with 95% intervals, and the number of documents. A click on a category shows its samples.");
-    if (task.parts.length > 1) card(task.by, bars(task.parts), "Bars with 95% intervals, and the number of documents.");
-    for (const sizes of task.sizes) card(sizes.by, bars(sizes.parts, (part) => showCell(["length", task.name, sizes.unit, part.first, part.last])), "The share of right documents by the length of their first answer, with 95% intervals and the number of documents. A click on a length shows its samples.");
-    boxes.push(confusion(task.name));
-    const there = boxes.filter(Boolean);
-    if (there.length) section.append(make("h2", {}, task.name), make("div", { class: "charts" }, ...there));
+    const boxes = [], hints = new Set(), looks = new Set();
+    const card = (title, parts, choose, clicked) => {
+      if (!differ(parts) || looks.has(looksOf(parts))) return;
+      looks.add(looksOf(parts));
+      hints.add("Small numbers beside bars: documents.");
+      if (parts.some((part) => part.interval)) hints.add("Lines on bars: 95% intervals.");
+      if (choose) hints.add(clicked);
+      boxes.push(make("div", { class: "card" }, make("h3", {}, title), bars(parts, choose)));
+    };
+    const category = (part) => showCategory(task.name, part.label), samplesOf = "A click on a category shows its samples.";
+    for (const level of task.levels) if (level.parts.some((part) => part.n > 1)) card(level.by, level.parts, category, samplesOf);
+    card(task.by, task.parts, task.parts.every((part) => part.label) ? category : null, samplesOf);
+    for (const sizes of task.sizes) card(sizes.by, sizes.parts, (part) => showCell(["length", task.name, sizes.unit, part.first, part.last]), "Lengths are those of the first answer; a click on one shows its samples.");
+    const matrix = confusion(task.name);
+    if (matrix) boxes.push(matrix), hints.add(`${matrix.querySelector(".same") ? "Framed cells: right answers. " : ""}A click on a count shows its samples.`);
+    if (boxes.length) section.append(make("h2", {}, task.name), make("div", { class: "charts" }, ...boxes), hints.size ? make("p", { class: "hint" }, [...hints].join(" ")) : "");
   }
 }
 function drawTop() {

@@ -155,10 +155,10 @@ function alignmentElement(name, [references, said]) {
   const text = make("p", { class: "aligned" });
   for (const [kind, truth, answer] of found) {
     if (kind === "same") text.append(visible(truth), gap);
-    else text.append(make("span", { class: kind, title: kind === "other" ? `${answer} for ${truth}` : kind === "lost" ? `${truth} is lacking` : `${answer} is too much` }, truth ? make("del", {}, truth) : null, truth && answer ? " " : null, answer ? make("ins", {}, answer) : null), gap);
+    else text.append(make("span", { class: kind, title: kind === "other" ? `${answer} for ${truth}` : kind === "lost" ? `${truth} is missing` : `${answer} was added` }, truth ? make("del", {}, truth) : null, truth && answer ? " " : null, answer ? make("ins", {}, answer) : null), gap);
   }
   const what = name.startsWith("cer") ? "characters" : "words";
-  return make("div", {}, text, make("p", { class: "hint" }, `${errors(found)} errors in ${length} ${what} of the reference: ${count("other")} replaced, ${count("lost")} lacking, ${count("added")} too much. Struck out is the reference, underlined the answer.`));
+  return make("div", {}, text, make("p", { class: "hint" }, `${errors(found)} errors in ${length} ${what} of the reference: ${count("other")} replaced, ${count("lost")} missing, ${count("added")} added. The reference is struck out, the answer is underlined.`));
 }
 function block(title, text) { return [make("h4", {}, title), make("pre", {}, text === "" ? "(empty)" : text)]; }
 function marked(title, text) {
@@ -205,7 +205,7 @@ function conversation(turns, of) {
       turn.i.forEach((digest, number) => shownHere.append(pictureElement(digest, `turn ${place + 1}, picture ${number + 1}`)));
       box.append(shownHere);
     }
-    if (turn.p && results) box.append(make("details", {}, make("summary", { class: "soft" }, "Its results, as the model is told"), make("pre", {}, turn.p)));
+    if (turn.p && results) box.append(make("details", {}, make("summary", { class: "soft" }, "Its results, as told to the model"), make("pre", {}, turn.p)));
     else if (turn.p) box.append(...marked("Said to the model", turn.p));
     if (turn.h) box.append(make("details", { class: "reasoning" }, make("summary", { class: "soft" }, `Its reasoning (${turn.h.length} characters)`), make("pre", {}, turn.h)));
     if (turn.x) box.append(...block("Failed", turn.x));
@@ -215,7 +215,7 @@ function conversation(turns, of) {
     const fact = (name, value) => facts.append(make("dt", {}, name), make("dd", {}, value));
     if (turn.e && turn.e !== "stop") fact("ended", turn.e);
     if (turn.k) fact("tokens", `${(turn.k[0] ?? 0).toLocaleString("en")} of the prompt, ${(turn.k[1] ?? 0).toLocaleString("en")} of the answer`);
-    if (turn.s !== undefined) fact("time", `${turn.s} s after the turn before`);
+    if (turn.s !== undefined) fact("time", `${turn.s} s after the previous turn`);
     if (facts.children.length) box.append(facts);
     return box;
   });
@@ -405,7 +405,7 @@ function openOnFailures() {
   if (about.kind !== "run" || (location.hash.length > 1 && !partOfAddress()) || !failure) return;
   offerFilters([{ t: about.tasks[0].name, c: "", s: failure }].filter(() => about.next));
   byId("f-result").value = failure;
-  opening = `These documents first: ${failure}.`;
+  opening = `Documents with the result “${failure}” are listed first.`;
 }
 // What the address asks for: a part of the page, filters, or a sample. A sample that is not there (yet) is said to be missing
 const asksForSample = () => location.hash.length > 1 && !location.hash.startsWith("#?") && !partOfAddress();

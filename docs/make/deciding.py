@@ -72,7 +72,7 @@ def main() -> None:
         parts.append(f'<text x="{x(share):.1f}" y="{HEIGHT - 28}" text-anchor="middle" fill="#333">{share:.0%}</text>')
     parts.append(f'<text x="{x(0.5):.1f}" y="{HEIGHT - 8}" text-anchor="middle" fill="#333">share of the docs</text>')
     parts.append(
-        f'<text x="14" y="{TOP - 12}" fill="#333">difference of the two models, points of percent</text></svg>'
+        f'<text x="14" y="{TOP - 12}" fill="#333">difference of the two models, percentage points</text></svg>'
     )
     (ROOT / "docs" / "guides" / "deciding.svg").write_text("\n".join(parts) + "\n", encoding="utf-8")
 

@@ -87,19 +87,19 @@ VERBS = {
     ),
     "blind": (
         "mm_eval.verbs.study.blind_verb",
-        "measure how much the pictures matter: a run again without them, and with others",
+        "measure how much the pictures matter: repeat a run without them, and with other pictures",
     ),
     "effort": (
         "mm_eval.verbs.study.effort_verb",
-        "measure the effort a model needs: accuracy against tokens at several efforts or thinking budgets",
+        "measure how much effort a model needs: score against tokens at several efforts or thinking budgets",
     ),
     "gate": (
         "mm_eval.verbs.gate.verb",
-        "hold a run against a policy of losses: GO, NO-GO or undecided, with an exit code for CI",
+        "check a run against a policy of allowed losses: GO, NO-GO or undecided, with an exit code for CI",
     ),
     "plan": (
         "mm_eval.deciding.plan_verb",
-        "compute how many documents a difference takes, and what a release can detect",
+        "compute how many documents a difference needs, and what a release can detect",
     ),
     "export": (
         "mm_eval.verbs.report.export_verb",
@@ -131,9 +131,9 @@ VERBS = {
     ),
     "sandbox": (
         "mm_eval.sandbox.verb",
-        "make the Python that models may use, and try its walls from inside",
+        "make the sandboxed Python that models may use, and test its isolation from inside",
     ),
-    "tools": ("mm_eval.tools.verb", "run the code that a run has recorded again, and list what differs"),
+    "tools": ("mm_eval.tools.verb", "run the recorded code of a run again, and list the results that differ"),
 }
 """The file of each command, and a line of help. The file is imported when it is the verb, so that `--help` stays quick."""
 

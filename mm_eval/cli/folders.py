@@ -23,7 +23,7 @@ def add_code_option(parser: argparse.ArgumentParser) -> None:
 
 def add_trust_option(parser: argparse.ArgumentParser) -> None:
     """--trust_run of a verb that asks what a recorded run names."""
-    what = "ask and load what the run names although somebody else made it, or you did on another machine"
+    what = "contact and load what the run names, although it was made by somebody else or on another machine"
     parser.add_argument("--trust_run", action="store_true", help=what)
 
 

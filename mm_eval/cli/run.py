@@ -30,7 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--tasks", metavar="A,B", help="tasks, groups, tags, globs, YAML files, name@format")
     what = "several models from one YAML file: `models:`, `tasks:` and options of this command"
     add_option(parser, "config", "FILE", what, PATH)
-    what = "models of --config that run at a time, each in a process of its own (default 1; all with --executor ray)"
+    what = (
+        "how many models of --config run at a time, each in a process of its own (default 1; all with --executor ray)"
+    )
     add_option(parser, "parallel", "N", what, COUNT_FROM_1)
     what = "only this model of --config (may be given more than once); the page shows the others as far as they are recorded"
     add_option(parser, "only", "NAME", what, TEXT, action="append", default=[])

@@ -148,4 +148,7 @@ def fault_of_range(entry: Mapping[str, object]) -> tuple[str, str] | None:
     if isinstance(stated, (list, tuple)) and len(numbers) == len(stated) == 2 and numbers[0] < numbers[1]:
         return None
     what = f"`range` of metric {entry.get('metric')!r} is {stated!r}; it needs [least, greatest], two numbers."
-    return what, "It is of the number as the aggregation gives it: [0, 1] of a share, [0, 10] of points of ten."
+    return (
+        what,
+        "It applies to the number that the aggregation returns: [0, 1] for a share, [0, 10] for points out of ten.",
+    )

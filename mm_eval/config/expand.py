@@ -303,7 +303,7 @@ class Expander:
         name, requested = schema.split_format(text)
         plain, is_first = schema.split_python(name)
         if requested and is_first:
-            what = f"{schema.WITH_PYTHON} stands behind the format of a name."
+            what = f"{schema.WITH_PYTHON} comes after the format in a name."
             raise InvalidValue(what, where=scope.where, hint=f"Ask {plain}@{requested}{schema.WITH_PYTHON}.")
         if requested or python:
             format_, names = scope.format or requested, dict.fromkeys((*scope.names, text, name))

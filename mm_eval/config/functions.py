@@ -115,7 +115,7 @@ class FunctionRef:
         if self.name.split(".")[1] not in FOR_TASKS:
             what = f"!function {self.name!r} is not for tasks."
             named = ", ".join(f"mm_eval.{part}" for part in FOR_TASKS)
-            raise ConfigError(what, where=self.where, hint=f"Of mm_eval, functions of {named} can be named.")
+            raise ConfigError(what, where=self.where, hint=f"From mm_eval, only functions of {named} can be named.")
         parts = self._module().split(".")[1:]
         for root in FOLDERS:
             for path in (root.joinpath(*parts).with_suffix(".py"), root.joinpath(*parts, "__init__.py")):

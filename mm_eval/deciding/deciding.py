@@ -37,7 +37,7 @@ class Deciding:
     def of(cls, request: RunRequest) -> Deciding:
         """Of a request with `--stop_when` or `--until_interval`. ConfigError where it can't be stopped so."""
         if request.deciding.stop_when and request.deciding.until_interval:
-            raise ConfigError("--stop_when and --until_interval exclude each other.", hint="Give one or the other.")
+            raise ConfigError("--stop_when and --until_interval can't be combined.", hint="Give one or the other.")
         where = _option(request)
         if request.deciding.stop_when and not request.deciding.linked:
             hint = "mm-eval run --config release.yaml --stop_when decided; --until_interval is for one model."
@@ -47,7 +47,7 @@ class Deciding:
             raise ConfigError("a policy ends the comparisons of several models.", where="--gate", hint=hint)
         if request.deciding.gate and request.deciding.margin is not None:
             hint = "Leave --margin out: the policy states what each benchmark may lose."
-            raise ConfigError("--gate and --margin exclude each other.", hint=hint)
+            raise ConfigError("--gate and --margin can't be combined.", hint=hint)
         if request.predict_only:
             raise ConfigError("with --predict_only nothing is scored, so nothing is decided.", where=where)
         if processes().count > 1:
@@ -92,8 +92,7 @@ class Deciding:
             forget_looks(asking.folder)  # all are written again
         yield from course.passes()
         if course.waits:
-            own = len(course.values)
-            asking.outcome.waiting = f"it waits for the other models after look {self.rule.look}, with {own} of its own"
+            asking.outcome.waiting = f"it is waiting for the other models after look {self.rule.look}"
         elif self.rule.over and not asking.outcome.interrupted and not course.stopped:
             self.broken = list(self.rule.broken)
             stated = self.request.options()

@@ -157,7 +157,7 @@ def looked_at(first: LiveRun, second: LiveRun, alpha: float = 0.05) -> Iterator[
 def _same_docs(first: LiveRun, second: LiveRun, name: str) -> set[int]:
     """The docs that both have a value of. ConfigError where the runs are of other data."""
     if first.opened.tasks[name].docs.fingerprint != second.opened.tasks[name].docs.fingerprint:
-        raise ConfigError(f"{first.folder} and {second.folder} are of other data of {name!r}.")
+        raise ConfigError(f"{first.folder} and {second.folder} used different data of {name!r}.")
     return first.values[name].values.keys() & second.values[name].values.keys()
 
 

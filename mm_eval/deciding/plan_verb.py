@@ -4,7 +4,7 @@ Per task and for the average: the smallest difference that is found with the sta
 --difference: how many documents it takes, whether the benchmark has them, and the average share that a release with --stop_when
 decided needs. With --policy: which clauses of a gate can be decided. The standard deviation of a difference comes from two or
 more runs (--from), else from a stated or assumed range. Differences are paired by document and clustered by picture. All are in
-the table's unit: points of percent for fractions."""
+the table's unit: percentage points for fractions."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "the standard deviation of one document's difference between two models, in the table's unit (default: assumed)"
     )
     add_option(parser, "spread", "POINTS", what, rule=ABOVE_0)
-    what = "the policy of `mm-eval gate`: which of its clauses can be decided with the documents that there are"
+    what = "a policy file of `mm-eval gate`: print which of its clauses the available documents can decide"
     add_option(parser, "policy", "FILE", what, rule=PATH)
     add_format_option(parser)
     add_code_option(parser)

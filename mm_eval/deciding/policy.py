@@ -3,7 +3,7 @@
 alpha: 0.05                           # the chance of a wrong GO, and of a wrong NO-GO, over all clauses
 undecided: undecided                  # or go, or no-go: what an undecided clause means in the end
 default: {loss: 0.5}                  # each benchmark that has no clause of its own; without it these are ignored
-mme: {loss: 20}                       # in what the table prints: points of percent, points of MME
+mme: {loss: 20}                       # in what the table prints: percentage points, points of MME
 mathvista_testmini: {loss: 2, unit: percent}   # percent of the reference's number
 ai2d: {loss: 1, advisory: true}       # printed, and never decides
 """

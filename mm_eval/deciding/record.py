@@ -89,7 +89,7 @@ def said(row: Mapping[str, object]) -> str:
     option = "--stop_when" if row["why"] in (DECIDED, BROKEN) else "--until_interval"
     of = f"{row['docs']:,} of {row['of']:,}"
     more = f"the command without {option} continues to all documents"
-    return f"{stopped(row)} ({of}). It is not a number of the whole benchmark; {more}."
+    return f"{stopped(row)} ({of}). It is not a score of the whole benchmark; {more}."
 
 
 def stopped(row: Mapping[str, Any]) -> str:
@@ -153,5 +153,5 @@ def sentence(each: Mapping[str, Any]) -> str:
     if each["ended"] == "equivalent":
         return f"{pair} are within the margin{ends}, decided after {share}% of the documents"
     if each["ended"] == BROKEN:
-        return f"{pair}: broken off after {share}% of the documents{ends}"
+        return f"{pair}: ended early after {share}% of the documents{ends}"
     return f"{pair}: no difference after all documents{ends}"

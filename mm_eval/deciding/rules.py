@@ -120,7 +120,7 @@ class WhenDecided:
             return "the policy has no clause on it that decides"
         if clause.metric is not None and clause.metric != (unit.leaves[0].metric if unit.leaves else ""):
             return f"its clause is on {clause.metric}, which is not its main metric"
-        return "" if unit.better is not None else "its number has no direction, so that nothing is a loss"
+        return "" if unit.better is not None else "its number has no direction, so no change is a loss"
 
     def _clause(self, name: str) -> Clause | None:
         return None if self.policy is None else self.policy.clauses.get(name, self.policy.default)

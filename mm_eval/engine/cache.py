@@ -139,5 +139,5 @@ def cache_notes(folder: str | None, model: Model, arguments: str = "--model_args
     """The note of a run whose model has no cache, though one is asked for. arguments: the option with the model's arguments."""
     if folder is None or model.facts.identified:
         return []
-    what = f"--use_cache took and kept nothing{who}: the server says nothing that tells this model from the next one of its name"
-    return [f"{what}; identity=NAME in {arguments} names it (a revision, a step of training)"]
+    what = f"--use_cache was not used{who}: the server reports nothing that would show whether another model has taken this name"
+    return [f"{what}; identity=NAME in {arguments} identifies the model (a revision, a training step)"]

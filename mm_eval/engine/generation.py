@@ -134,7 +134,7 @@ class GenerationOptions:
         )
         if chosen.max_new_tokens < 1 or temperature < 0 or chosen.num_beams < 1 or not 0 < (chosen.top_p or 1) <= 1:
             raise ConfigError(
-                f"generation_kwargs make no sense: {dict(kwargs)!r}.",
+                f"generation_kwargs are invalid: {dict(kwargs)!r}.",
                 hint="Caps and beams are at least 1, a temperature is at least 0, top_p is above 0 and at most 1.",
             )
         return chosen

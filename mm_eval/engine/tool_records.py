@@ -87,7 +87,7 @@ class ToolRecord:
         (slot,) = record["slots"]
         texts = [record[name] for name in ("key", "code", "text", "ending", "sandbox")]
         if not all(isinstance(each, str) for each in texts):
-            raise TypeError("a text is none")
+            raise TypeError("a text is missing")
         key, code, text, ending, sandbox = texts
         restored, most = record.get("restored"), record["most"]
         return cls(
@@ -112,7 +112,7 @@ class ToolRecord:
 def _named(stated: Sequence[Sequence[str]]) -> tuple[tuple[str, str], ...]:
     found = tuple((str(name), str(digest)) for name, digest in stated)
     if not all(len(digest) == 64 and set(digest) <= set("0123456789abcdef") for _, digest in found):
-        raise ValueError("a digest is none")
+        raise ValueError("a digest is invalid")
     return found
 
 

@@ -137,7 +137,7 @@ class TaskProcess:
         child = self._child
         if child is None or not isinstance(error, (EOFError, ConnectionError)):
             self.end()
-            return f"the process of the task's own code answered something else than asked ({error})."
+            return f"the process of the task's own code sent an unexpected reply ({error})."
         with suppress(subprocess.TimeoutExpired):
             child.wait(5)
         code = child.returncode

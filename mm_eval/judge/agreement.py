@@ -100,7 +100,7 @@ def agreement(first: Sequence[Any], second: Sequence[Any], clusters: Clusters = 
     if is_nominal([*first, *second]):
         return Agreement(len(first), equal, _kappa(first, second, clusters), None, None, differing)
     if any(isinstance(verdict, str) for verdict in [*first, *second]):
-        raise ScoringError("some verdicts are texts and some are numbers, so that they can't be compared.")
+        raise ScoringError("some verdicts are texts and some are numbers, so they can't be compared.")
     difference = paired_difference(mean, first, second, clusters)
     return Agreement(len(first), equal, None, difference, correlation(first, second, clusters), differing)
 
@@ -109,9 +109,7 @@ def _kappa(first: Sequence[object], second: Sequence[object], clusters: Clusters
     pairs = list(zip(first, second, strict=True))
     if len({*first, *second}) == 1:
         found = estimate(_kappa_of, pairs, clusters)
-        return replace(
-            found, exact=None, note="all verdicts of both judges are one and the same: kappa says nothing here."
-        )
+        return replace(found, exact=None, note="all verdicts of both judges are identical, so kappa is undefined.")
     found = _between_bounds(estimate(_kappa_of, pairs, clusters))
     if found.value == 1:  # no doc differs; the share that an unseen one can have bounds kappa from below
         chance = sum((times / len(first)) ** 2 for times in Counter(first).values())

@@ -73,7 +73,7 @@ def ask_judges(opened: OpenedTasks, judges: Sequence[Judge], asking: Asking, doc
             open_cache(opened.request.use_cache, judge.model) as cache,
             model_boundary(verdicts),
         ):
-            said = cache_notes(opened.request.use_cache, judge.model, "--judge_args", f" of judge {judge.name}")
+            said = cache_notes(opened.request.use_cache, judge.model, "--judge_args", f" for judge {judge.name}")
             opened.notes += [note for note in said if note not in opened.notes]
             judge.keep_findings(asking.folder)  # of its trial, which came before the folder
             journal, tick = asking.journal, progress.tick

@@ -137,7 +137,7 @@ def judges_of(request: RunRequest) -> list[tuple[str, dict[str, object]]]:
     """(adapter, arguments) of each judge that a request names. ConfigError where the two options do not fit together."""
     adapters, given = request.judge.models, request.judge.args
     if request.judge.left_out and adapters:
-        raise ConfigError("--judge and --no_judge exclude each other.", hint="Give one or the other.")
+        raise ConfigError("--judge and --no_judge can't be combined.", hint="Give one or the other.")
     if len(given) > len(adapters) or len(adapters) > 1 and len(given) < len(adapters):
         what = f"there are {len(adapters)} --judge and {len(given)} --judge_args."
         raise ConfigError(what, where="--judge_args", hint="Each --judge has its own --judge_args, in the same order.")

@@ -197,7 +197,7 @@ class Judging:
             what = of_all(
                 missing.docs, scores.n, "document", f"has no verdict{whose} and is", f"have no verdict{whose} and are"
             )
-            found.append(f"{name}: {what} not in its number:")
+            found.append(f"{name}: {what} left out of its score:")
             found += [f"  {error}" for error in missing.errors]
             if missing.bounds is not None:
                 scales = [number.scale for number in scores.numbers if number.metric == missing.metric]

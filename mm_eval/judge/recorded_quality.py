@@ -225,7 +225,7 @@ def _noise(task: JudgedTask, judge: str) -> Iterator[Finding]:
     share = noise_share(list(of_docs.values()), task.of(list(of_docs)))
     check = f"{judge}: repeated verdicts on one answer"
     if share is None:
-        yield Finding(check, "all verdicts are one and the same", docs=len(of_docs))
+        yield Finding(check, "all verdicts are identical", docs=len(of_docs))
         return
     unlike = [doc_id for doc_id, found in of_docs.items() if len(set(found)) > 1]
     yield _estimated(check, share, f"{share.value:.0%} of a verdict's variance is the judge's noise", unlike)
@@ -271,7 +271,7 @@ def _steering(task: JudgedTask) -> Finding:
     note = f"Such an answer can steer the judge. {quoted}" if readable else ""
     said = f"{len(readable)} of {len(task.lengths)}"
     ids = tuple(doc_id for doc_id, _, _ in readable)
-    return Finding("answers that hold a verdict themselves", said, docs=len(task.lengths), doc_ids=ids, note=note)
+    return Finding("answers that contain a verdict themselves", said, docs=len(task.lengths), doc_ids=ids, note=note)
 
 
 def _by_people(task: JudgedTask, judge: str, labels: Mapping[int, float]) -> Iterator[Finding]:

@@ -320,15 +320,15 @@ class Fleet(Model):
         if self._known is None:
             constants = json.loads(json.dumps(description["constants"]))  # as a run folder gives them back
             if self._expected is not None and (other := differences(self._expected, constants)):
-                what = f"the folder holds answers of another model than the workers load: {other}."
+                what = f"the folder has answers of a different model from the one that the workers load: {other}."
                 hint = "Choose another --output_path, or give the workers the files of the first launch."
                 raise ConfigError(what, where="--output_path", hint=hint)
             self.model.facts = facts
             if other := differences(as_recorded(self.model.describe(), description["model"]), description["model"]):
-                what = f"the workers have another model than this command: {other}."
+                what = f"the workers have a different model from this command's: {other}."
                 raise ConfigError(what, where="--executor", hint="Put the same files on all machines.")
             if other := differences(code_of(self.model), description["code"]):
-                what = f"the workers have another code of the model's adapter than this command: {other}."
+                what = f"the workers have different code for the model's adapter from this command's: {other}."
                 raise ConfigError(what, where="--executor", hint="Put the same files on all machines.")
             self._known, self._stated = description, facts
         elif other := differences(self._known, description):
@@ -358,7 +358,7 @@ class Fleet(Model):
         if not worker.loaded:
             self._died_loading += crashed
             if self._died_loading >= LOADS:
-                raise ModelError(f"{LOADS} workers one after another died while they loaded the model: {why}.")
+                raise ModelError(f"{LOADS} workers in a row died while they loaded the model: {why}.")
             self._staff()
         under_way = worker.under_way
         for block in [block for block in worker.leases.values() if block.pending]:

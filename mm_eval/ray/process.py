@@ -135,7 +135,7 @@ class RayProcess:
             self._connection.send(message)
 
     def failure(self) -> ModelError:
-        log.debug("Ray said last: %s", self._last)
+        log.debug("Ray's last line: %s", self._last)
         what = "Ray has ended on this machine: its raylet or the head of its cluster was killed, or can't be reached any more."
         hint = "Answers are recorded, and the same command continues. Is memory short on the machine?"
         return ModelError(what, where="--executor ray", hint=hint)
@@ -164,7 +164,7 @@ class RayProcess:
                 elif (inbox := self._inboxes.get(said[0])) is not None:
                     inbox.put((kind, *said[1:]))
         except Exception:  # it has ended, or an adapter's error can't be read here: both end the run
-            log.debug("Ray's process is heard no more:", exc_info=not self.ended)
+            log.debug("Ray's process no longer responds:", exc_info=not self.ended)
         self.ended = True
         for inbox in [self._answer, *self._inboxes.values()]:
             inbox.put(("ended",))
@@ -331,7 +331,7 @@ def refusal(where: str, why: str) -> ConfigError:
         return ConfigError(what, where="--executor ray", hint=hint)
     hint = (
         "Is it running (`ray status`), are Ray's and Python's versions the same there and here, "
-        "and has this command its token (RAY_AUTH_MODE, RAY_AUTH_TOKEN)?"
+        "and does this command have its token (RAY_AUTH_MODE, RAY_AUTH_TOKEN)?"
     )
     return ConfigError(
         f"no cluster of Ray can be used at {where}: {why.rstrip('.')}.", where="--ray_address", hint=hint

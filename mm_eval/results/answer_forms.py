@@ -140,7 +140,7 @@ FORMS: tuple[Form, ...] = (
     Form(
         "reasoning alone",
         "are empty, although there is reasoning",
-        "the server took the whole text for a reasoning: its reasoning parser is that of another model, or thinking is switched "
+        "the server took the whole text for reasoning: its reasoning parser is that of another model, or thinking is switched "
         "off (start it without --reasoning-parser, or switch thinking on); or the model ended without an answer",
         "show",
         lambda answer: not answer.text.strip() and bool(answer.reasoning.strip()),
@@ -155,7 +155,7 @@ FORMS: tuple[Form, ...] = (
     ),
     Form(
         "marks",
-        "hold marks that look like those of a reasoning, which was not cut",
+        "contain marks that look like those of reasoning, which was not cut",
         "the marks of this model are unknown, so its text before the answer is read as its answer",
         "marks",
         lambda answer: bool(answer.marks),

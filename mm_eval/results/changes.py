@@ -142,7 +142,7 @@ def _differences_on(first: RecordedRun, second: RecordedRun, name: str) -> Itera
         if what == "the data":
             yield f"{what} differs: only documents that are equal in both are paired"
         elif what == "the choice of documents":
-            yield f"not the same documents were asked: {a['docs']['count']} and {b['docs']['count']}"
+            yield f"different documents were asked: {a['docs']['count']} and {b['docs']['count']}"
         else:
             yield f"{what} differs: {value} and {wheres[1][what]}"
     if a["config"] != b["config"] and wheres[0]["the task's version"] == wheres[1]["the task's version"]:

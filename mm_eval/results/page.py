@@ -327,7 +327,7 @@ ENDINGS = {
     "stopped": "stopped by a limit",
     "ended": "ended its interpreter",
     "gone": "ended its sandbox",
-    "refused": "not run: the seconds of its question were spent",
+    "refused": "not run: the time of its question was used up",
 }
 """How code ended, in words; "" where it came to its end."""
 

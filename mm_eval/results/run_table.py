@@ -272,7 +272,7 @@ def bounds_of_turns(run: RunFacts) -> Iterator[str]:
 def merged_notes(notes: Iterable[str], keys: Sequence[str]) -> Iterator[str]:
     """Notes, where one that is said of several numbers comes once. keys: the numbers' names, with which notes may begin.
 
-    >>> list(merged_notes(["a: few docs", "b: few docs", "cut"], ["a", "b"]))
+    >>> list(merged_notes(["a,none: few docs", "b,none: few docs", "cut"], ["a,none", "b,none"]))
     ['a and 1 more: few docs', 'cut']
     """
     of: dict[str, list[str]] = {}
@@ -284,7 +284,7 @@ def merged_notes(notes: Iterable[str], keys: Sequence[str]) -> Iterator[str]:
             of.setdefault(note, [])
     for note, named in of.items():
         more = f" and {len(named) - 1} more" if len(named) > 1 else ""
-        yield f"{named[0]}{more}: {note}" if named else note
+        yield f"{named[0].removesuffix(',none')}{more}: {note}" if named else note
 
 
 def unanswered_words(row: Scores) -> str:

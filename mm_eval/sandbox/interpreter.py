@@ -180,7 +180,7 @@ class Interpreter:
                 words = self._err.read(20_000) or b""
             self.close()
             lines = [line for line in words.decode(errors="replace").splitlines() if line.strip()]
-            why = in_line(lines[-1], 300) if lines else str(error) or "it said what can't be read"
+            why = in_line(lines[-1], 300) if lines else str(error) or "its message can't be read"
             self._failed = f"the sandbox can't be started: {why}."
             return
         self.is_ready = True
@@ -214,7 +214,7 @@ class Interpreter:
         try:
             found = _ran(self._exchange(request, asked.seconds + GRACE, most), asked)
         except (_Gone, ValueError, KeyError, TypeError, AttributeError) as error:
-            why = str(error) if isinstance(error, _Gone) else "what it gave back can't be read"
+            why = str(error) if isinstance(error, _Gone) else "its result can't be read"
             found = Ran("", "ended", why, seconds=round(time.monotonic() - began, 3))
             found = self._with_reason(found)
             self.close()
@@ -301,7 +301,7 @@ class Interpreter:
         poll.register(self._out.fileno(), select.POLLIN)
         while b"\n" not in parts[-1]:
             if length > most:
-                raise _Gone("it gave back more than is taken")
+                raise _Gone("it returned more than is allowed")
             if not poll.poll(1000 * max(0.0, until - time.monotonic())):
                 raise _Gone("it did not answer in time")
             try:

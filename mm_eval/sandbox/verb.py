@@ -22,7 +22,7 @@ from mm_eval.values.errors import ConfigError
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("what", choices=("make", "check"), help="make its Python, or try its walls")
     parser.add_argument(
-        "--sandbox", metavar="KIND", help="bwrap (default), docker:IMAGE, podman:IMAGE, or none: no walls at all"
+        "--sandbox", metavar="KIND", help="bwrap (default), docker:IMAGE, podman:IMAGE, or none: no isolation at all"
     )
     parser.add_argument("--sandbox_args", metavar="K=V,...", default="", help="memory=MiB,processes=N,files=MiB")
     parser.add_argument("--offline", action="store_true", help="fetch no packages")

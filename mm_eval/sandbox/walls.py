@@ -192,7 +192,7 @@ def sandbox_of(stated: str | None, limits: Limits, *, offline: bool = False, say
         raise ConfigError(what, where="--sandbox", hint=f"apt-get install bubblewrap. {OTHERWISE}")
     there = found()
     if there is None and offline:
-        what = "the sandbox's Python is not made yet, and --offline forbids to fetch its packages."
+        what = "the sandbox's Python is not made yet, and --offline forbids fetching its packages."
         raise ConfigError(what, where="--offline", hint="Make it first: mm-eval sandbox make.")
     return Sandbox(kind, limits, there or make(say))
 

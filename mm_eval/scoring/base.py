@@ -312,7 +312,9 @@ class Scorer:
         for metric in self.metrics or ():
             if metric.unused:
                 what = "has no effect" if len(metric.unused) == 1 else "have no effect"
-                self.notes.append(f"{self.metric_key(metric.name)}: {', '.join(metric.unused)} {what}, nor in lm-eval")
+                self.notes.append(
+                    f"{self.metric_key(metric.name)}: {', '.join(metric.unused)} {what}, here or in lm-eval"
+                )
         return found
 
     def _unlike_metric_list(self, values: Collection[str], overrides: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -328,7 +330,7 @@ class Scorer:
                 yield metric.name, f"{type(self).__name__} gives no such score. {did_you_mean(metric.name, values)}"
             scores = (doc.scores.get(metric.name, ()) for doc in self._raw_docs.values())
             if isinstance(metric.fn, CorpusMetric) and any(len(of_doc) > 1 for of_doc in scores):
-                yield metric.name, "of several answers to a document the first counts."
+                yield metric.name, "only the first of several answers to a document counts."
 
     def results(
         self, docs: Mapping[int, ReducedDoc], bootstrap_iters: int, most_calls: int | None = None

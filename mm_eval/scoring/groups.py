@@ -113,9 +113,8 @@ def average_of(metric: GroupMetric, members: Mapping[str, Mapping[MetricKey, Num
     numbers = [number for number in found.values() if number is not None and _is_number(number.value)]
     if len(numbers) < len(found):
         lacking = [name for name, number in found.items() if number is None or not _is_number(number.value)]
-        note = (
-            f"{metric.metric} is a mean of {len(found)} members and is not computed: no number of {listed(lacking, 5)}."
-        )
+        mean = f"{metric.metric} is a mean of {len(found)} members"
+        note = f"{mean} and is not computed, since there is no score of {listed(lacking, 5)}."
         return Number(metric.key, None, higher_is_better=metric.higher_is_better, note=note)
     weights = [part.scale / len(metric.of) for part in metric.of]
     value = math.fsum(weight * number.value for weight, number in zip(weights, numbers, strict=True))

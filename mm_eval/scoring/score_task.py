@@ -93,7 +93,8 @@ class TaskScoring:
                 and metric.of_missing is None
                 and not isinstance(metric.fn, CorpusMetric)
             ):
-                what = f"{metric.name}: a missing answer has the value of an empty one, and at least 1: `worst` is not stated."
+                value = "a missing answer gets the value of an empty one, but at least 1"
+                what = f"{metric.name}: {value}, because `worst` is not stated."
                 self.scores.notes += [what] if what not in self.scores.notes else []
 
     def _note_ungraded(self, scorer: Scorer, grader: Grader) -> None:

@@ -247,9 +247,9 @@ class IndexTargets:
         if self.named < self.docs or not self.elsewhere:
             return []
         docs = counted(self.elsewhere, "document")
-        what = f"the target of every document is an int that is also a choice, in {docs} another one than that"
+        what = f"the target of every document is an int that is also a choice; in {docs} it is a different choice from the one"
         hint = "If it means the choice itself, write doc_to_target as a text: {{ COLUMN | string }}."
-        return [f"{what} at this index: it was taken as an index from 0. {hint}"]
+        return [f"{what} at this index. It was taken as an index from 0. {hint}"]
 
 
 def remarks_of(

@@ -131,11 +131,11 @@ class ToolFindings:
             said = f"{of_all(self._with_code, self._docs, 'document')} ran code, in {calls}: "
             said += ", ".join(f"{self._code[name]:,} {words}" for name, words in CODE.items())
             said += f"; in {counted(without, 'document')} no code opened a picture"
-            cause = "a model tries and mends; what is frequent has a line of its own"
+            cause = "a model tries and corrects itself; frequent errors have lines of their own"
             yield "code", self._with_code, self._docs, said, cause, "show", []
         yield from self._fault(
             "restored code",
-            "continued after an interruption with code whose results were others when it was run again",
+            "continued after an interruption, and code gave other results when it was run again",
             "the code depends on time, chance or what lay in memory; the model was shown what is recorded",
         )
         limits = "it searches too long, or a limit is too low (`--sandbox_args`)"

@@ -73,7 +73,7 @@ def _again(pool: Pool, opened: Open, record: ToolRecord, seconds: float, files: 
     if record.ending == REFUSED:
         return Replayed(record, "")
     if seconds <= 0:
-        return Replayed(record, "the calls before it have taken all seconds of this sandbox's limits", made=False)
+        return Replayed(record, "the calls before it used up the time that this sandbox's limits allow", made=False)
     try:
         found = run_in(pool, opened, record, seconds, lambda place: png_of(files.read(record.given[place][1])))
     except StoreError as error:  # the calls after it were given the same picture, so none of them runs without it

@@ -49,7 +49,7 @@ def main(args: argparse.Namespace) -> int:
     sandbox = sandbox_of(args.sandbox, limits, offline=args.offline, say=say)
     refuse_if_open(sandbox)
     if recorded != sandbox.to_json():
-        say("note: the run had another sandbox or other limits than this replay")
+        say("note: the run used a different sandbox or different limits from this replay")
     made = differing = left_out = 0
     try:
         for each in replay(folder, sandbox, chains):

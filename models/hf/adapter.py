@@ -142,7 +142,7 @@ class HuggingFace(CheckpointModel):
             raise ConfigError(
                 f"{self.arguments.pretrained!r} ({kind}) does not give log-probabilities of the next token: {reason}.",
                 where=WHERE,
-                hint="This adapter runs causal models. Masked models, encoders and diffusion models are none.",
+                hint="This adapter runs causal models. It does not run masked models, encoders or diffusion models.",
             )
         if family is UNKNOWN:
             family, reason = quickest(model, answering, **about)

@@ -147,7 +147,7 @@ class Arguments(PromptArguments):
     def read(cls, args: Options) -> Self:
         chosen = super().read(args)
         if chosen.device and chosen.device_map:
-            raise ConfigError("device and device_map exclude each other.", where=WHERE, hint="Give one of them.")
+            raise ConfigError("device and device_map can't be combined.", where=WHERE, hint="Give one of them.")
         return chosen
 
 

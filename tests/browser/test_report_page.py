@@ -96,11 +96,15 @@ def test_a_click_on_a_category_shows_its_samples(opened, dummy_run):
     page = opened(dummy_run / "report.html")
     bars = "[...document.querySelectorAll('.bars .choice')].filter((one) => !/^[0-9]/.test(one.textContent))"
     names = page.execute_script(f"return {bars}.map((one) => one.textContent)")
-    assert len(names) == 12 and names[1] == "Instance Identity"
-    page.execute_script(f"{bars}[1].dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))")
+    at = {name: place for place, name in enumerate(names)}
+    page.execute_script(
+        f"{bars}[{at['Instance Identity']}].dispatchEvent(new MouseEvent('click', {{ bubbles: true }}))"
+    )
     assert count(page) == "24 of 672" and "(Instance Identity)" in detail(page)
-    page.execute_script(f"{bars}[9].click()")
+    page.execute_script(f"{bars}[{at['Action Recognition']}].click()")
     assert count(page) == "12 of 672" and "(Action Recognition)" in detail(page)
+    page.execute_script(f"{bars}[{at['existence']}].click()")
+    assert count(page) == "30 of 672" and "(existence)" in detail(page), "MME's numbers by category, too"
 
 
 def test_a_link_opens_its_sample_and_keys_move_on(opened, worse):
@@ -264,7 +268,7 @@ def test_lengths_of_answers_show_their_samples(opened, base, mme_rows):
     path = answers_with(base / "wordy.jsonl", mme_rows[:40], set(), said=said)
     folder = ran(base / "wordy", "--tasks", "mme", "--limit", "40", "--model", "replay", "--model_args", f"path={path}")
     page = opened(folder / "report.html")
-    assert "Share right by characters of the answer" in page.execute_script("return document.body.innerText")
+    assert "Share of right answers by characters of the answer" in page.execute_script("return document.body.innerText")
     bars = "[...document.querySelectorAll('.bars .choice')].filter((e) => /^[0-9]/.test(e.textContent))"
     said = page.execute_script(f"return {bars}.map((e) => e.getAttribute('aria-label').split(': ')[1])")
     assert said[0].startswith("show its ") and len(said) >= 2
@@ -352,6 +356,10 @@ def test_open_answers_have_their_most_frequent_wrong_ones_and_no_matrix(opened, 
     rows_of = (
         "[...document.querySelectorAll('#charts table.confusion tr')].map((e) => e.innerText.split(/\\s+/).join(' '))"
     )
-    assert page.execute_script(f"return {rows_of}") == ["black 3", "red 2"]
+    assert page.execute_script(f"return {rows_of}") == [
+        "answer documents",
+        "black 3",
+        "red 2",
+    ]
     page.execute_script("document.querySelector('#charts table.confusion button').click()")
     assert count(page) == "3 of 6" and "cell=wrong" in page.current_url

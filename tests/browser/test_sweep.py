@@ -1,5 +1,6 @@
 """Every page at five widths, light and dark: no label is clipped, none is drawn over another one or out of its card."""
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,42 @@ def pages(base: Path, perfect: Path, worse: Path, dummy_run: Path) -> dict[str, 
     }
 
 
+@pytest.fixture(scope="module")
+def further(base: Path, perfect: Path, worse: Path, dummy_run: Path) -> dict[str, tuple[Path | str, str]]:
+    """Kinds of pages that take longer to make: many models, models without answers, a curve, efforts, sounds, few-shot."""
+    many = [RecordedRun.read(dummy_run, f"Model-{size}B-Instruct-2026") for size in range(12)]
+    five = [RecordedRun.read(run, run.name) for run in (perfect, worse, dummy_run)]
+    for step, run in ((100, worse), (200, perfect)):
+        shutil.copytree(run, base / f"sweep-curve/step-{step:08d}")
+    assert main(["report", str(base / "sweep-curve")]) == 0
+    tasks = ["--sample", "--limit", "6", "--model", "dummy", "--output_path"]
+    assert main(["--tasks", "mme", "--num_fewshot", "2", *tasks, str(base / "sweep-shots")]) == 0
+    (base / "sweep-effort.yaml").write_text(
+        "tasks: [mme]\nmodel: dummy\nsample: true\nlimit: 20\n"
+        "efforts: {short: {gen_kwargs: {max_new_tokens: 8}}, long: {gen_kwargs: {max_new_tokens: 16}}}\n"
+        f"output_path: {base / 'sweep-effort'}\n"
+    )
+    assert main(["effort", str(base / "sweep-effort.yaml")]) == 0
+    sounds = [base / "sweep-sounds-a", base / "sweep-sounds-b"]
+    for folder in sounds:
+        assert main(["--tasks", "mmau_mini", "--seed", str(sounds.index(folder)), *tasks, str(folder)]) == 0
+    heard = base / "sweep-heard.html"
+    assert main(["compare", *map(str, sounds), "--html", str(heard)]) == 0
+    unanswered = {"gone": "its server can't be reached (http://127.0.0.1:9/v1)", "lost": "it was interrupted"}
+    return {
+        "release of twelve": (write_release_page(base / "sweep-twelve.html", release_table(many)), "#?parts=1"),
+        "release with two lost": (
+            write_release_page(base / "sweep-lost.html", release_table(five, (), unanswered)),
+            "",
+        ),
+        "curve": (base / "sweep-curve/curve.html", ""),
+        "effort": (base / "sweep-effort/effort.html", ""),
+        "few-shot": (base / "sweep-shots/report.html", "#mme/3"),
+        "sounds": (sounds[0] / "report.html", "#mmau_mini/3"),
+        "sounds compared": (heard, "#mmau_mini/3"),
+    }
+
+
 def faults(opened, pages: dict[str, tuple[Path | str, str]], width: int, dark: bool) -> dict[str, list[str]]:
     found = {}
     for name, (path, address) in pages.items():
@@ -113,8 +150,22 @@ def test_no_label_is_clipped_or_covered_on_a_phone(opened, pages) -> None:
         *(pytest.param(width, True, marks=pytest.mark.slow) for width in WIDTHS if width != 1024),
     ],
 )
-def test_no_label_is_clipped_or_covered_at_any_width(opened, pages, width: int, dark: bool) -> None:
-    assert faults(opened, pages, width, dark) == {}
+def test_no_label_is_clipped_or_covered_at_any_width(opened, pages, further, width: int, dark: bool) -> None:
+    assert faults(opened, {**pages, **further}, width, dark) == {}
+
+
+@pytest.mark.full
+@pytest.mark.parametrize("place", ["sounds", "sounds compared", "view"])
+def test_a_sound_is_played_where_it_is_shown(opened, served, further, place: str) -> None:
+    """The pages of a run, of a comparison, and of `view`."""
+    path, address = further["sounds" if place == "view" else place]
+    if place == "view":
+        path = f"{served(path.parent)}{path.parent.name}/report.html"
+    browser = opened(path, address, 1024)
+    plays = "const audio = document.querySelector('#detail audio'), done = arguments[0]; audio.preload = 'auto'; "
+    plays += "audio.addEventListener('error', () => done('error')); "
+    plays += "audio.addEventListener('loadedmetadata', () => done(audio.duration)); audio.load()"
+    assert browser.execute_async_script(plays) > 0.1
 
 
 @pytest.mark.full

@@ -54,7 +54,7 @@ def data_root(tmp_path: Path, pictures: list[bytes], **columns: list) -> Path:
             ["--tasks", "mme", "--sample", "--model", "dummy", "--gen_kwargs", "temperature=hot"],
             "'hot'; a number is needed",
         ),
-        (["--tasks", "mme", "--sample", "--model", "dummy", "--gen_kwargs", "max_gen_toks=-5"], "make no sense"),
+        (["--tasks", "mme", "--sample", "--model", "dummy", "--gen_kwargs", "max_gen_toks=-5"], "are invalid"),
         (["--tasks", "mme", "--samples", '{"mme": []}'], "list of document ids"),
         (["--tasks", "mme", "--samples", '{"mmee": [1]}'], "Did you mean 'mme'"),
         (["--tasks", "mme", "--sample", "--model", "dummy", "--samples", '{"mme": [100000]}'], "which has 0 to"),

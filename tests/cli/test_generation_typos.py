@@ -17,7 +17,7 @@ from tests.conftest import Ran
 WRONG = [
     ("temprature=0.5", "Did you mean 'temperature'"),
     ("temperature=hot", "temperature is 'hot'"),
-    ("max_gen_toks=-1", "make no sense"),
+    ("max_gen_toks=-1", "are invalid"),
     ("max_gen_toks=1e999", "is inf"),
     ("repetition_penalty=strong", "repetition_penalty is 'strong'; a number"),
     ("min_new_tokens=[1]", "min_new_tokens is [1]; a number"),

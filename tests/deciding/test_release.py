@@ -262,7 +262,7 @@ def test_one_model_runs_until_its_interval_is_narrow(cli, tmp_path: Path) -> Non
         ({"pairs": {"reference": "goood"}}, "Did you mean 'good'"),
         ({"pairs": "both"}, "all or {reference: NAME}"),
         ({"stop_when": "soon"}, "decided"),
-        ({"until_interval": 1}, "exclude each other"),
+        ({"until_interval": 1}, "can't be combined"),
         ({"predict_only": True}, "nothing is decided"),
         ({"looks": 0}, "a count from 1 to 100"),
         ({"alpha": 0.7}, "below 0.5"),

@@ -350,7 +350,7 @@ def test_three_crashes_in_a_row_while_loading_end_the_run() -> None:
             raise Died
 
     model, joined = a_fleet(Crashing, 1)
-    with pytest.raises(ModelError, match="3 workers one after another died while they loaded"):
+    with pytest.raises(ModelError, match="3 workers in a row died while they loaded"):
         prepare_once(model)
     assert len(joined[0].started) == 3
     model.close()
@@ -416,7 +416,7 @@ def test_workers_with_another_state_of_the_adapters_file_are_an_error(monkeypatc
     monkeypatch.setattr(worker, "code_of", lambda found: {"my_adapter": "there"})
     monkeypatch.setattr(fleet, "code_of", lambda found: {"my_adapter": "here"})
     with pytest.raises(
-        ConfigError, match="another code of the model's adapter .*my_adapter is 'here' here and 'there' there"
+        ConfigError, match="different code for the model's adapter .*my_adapter is 'here' here and 'there' there"
     ):
         prepare_once(model)
     model.close()

@@ -348,7 +348,7 @@ def test_a_journal_file_of_another_run_is_named_and_its_answers_are_not_used(cli
     first = cli(*words, f"path={tmp_path / 'yes'}")
     journal_file(other.folder).rename(first.folder / "journal" / "zzz.jsonl")
     scored = cli("score", first.folder)
-    assert scored.code == 2 and ": the journal has answers to two questions here" in scored.err
+    assert scored.code == 2 and ": the journal has answers to two different questions for one document" in scored.err
     again = cli(*words, f"path={tmp_path / 'yes'}")
     assert again.code == 0 and "nothing was requested" in again.out, again.err
     assert "a file of another run is in the journal" in again.out

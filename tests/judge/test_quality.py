@@ -183,7 +183,7 @@ def test_a_server_that_is_gone_ends_with_3_and_says_what_is_known(judged, server
         "--judge_args",
         f"base_url=http://127.0.0.1:9/v1,model=other,{NO_WAIT}",
     )
-    assert said.code == 3 and "answers that hold a verdict themselves" in said.out
+    assert said.code == 3 and "answers that contain a verdict themselves" in said.out
     assert cli("judge", folder, "--docs", 0).code == 0
 
 

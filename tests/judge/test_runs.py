@@ -54,7 +54,7 @@ def test_a_fault_is_a_failed_verdict_and_no_score(judged, server, fault: str) ->
     assert "judge_score would be 50.0 with the lowest verdict on them, 75.0 with the highest" in ran.out
     sample = ran.samples("graded")[2]
     assert sample["judge"]["verdict"] is None and sample["judge"]["error"] and sample["status"] == "answered"
-    assert "graded: 1 of 4 documents has no verdict and is not in its number:" in ran.out
+    assert "graded: 1 of 4 documents has no verdict and is left out of its score:" in ran.out
 
 
 def test_a_wrong_key_stops_the_judging_and_keeps_what_there_is(judged, server) -> None:
@@ -424,7 +424,7 @@ def test_verdicts_of_a_judge_known_by_its_name_alone_are_not_shared(judged, serv
     assert judged.with_server(server, *cache).code == 0
     again = judged.with_server(server, *cache, "--output_path", tmp_path / "other")
     assert again.code == 0 and sum(server.asked.values()) == 12, again.out
-    assert "--use_cache took and kept nothing of judge judge-1" in again.out
+    assert "--use_cache was not used for judge judge-1" in again.out
     assert "identity=NAME in --judge_args" in again.out
 
 
@@ -454,7 +454,7 @@ def test_judges_that_are_stated_in_vain_or_wrongly(judged, cli) -> None:
     ran = cli("--tasks", "mme", "--limit", 1, "--sample", "--model", "dummy", "--judge", "dummy")
     assert ran.code == 0 and "no task of this run is judged" in ran.out
     both = judged.run("--judge", "dummy", "--no_judge")
-    assert both.code == 2 and "exclude each other" in both.err
+    assert both.code == 2 and "can't be combined" in both.err
     unknown = judged.run("--judge", "opanai")
     assert unknown.code == 2 and "Did you mean 'openai'" in unknown.err and "--judge" in unknown.err
     lacking = judged.run("--judge", "openai")

@@ -410,7 +410,7 @@ def test_model_args_are_the_keywords_of_a_class_and_of_a_function(own, run, tmp_
         ("answer", "wodr=a", "own.py:47: answer takes no argument 'wodr' (model_args). Did you mean 'word'?"),
         ("answer", "loud=a", "own.py:47: answer has loud='a'; true or false is needed."),
         ("steps", "", "own.py:49: steps is a generator. Give a function that returns the text"),
-        ("", "", "'own.py' is a file of Python. Write --model own.py:NAME"),
+        ("", "", "'own.py' is a Python file. Write --model own.py:NAME"),
     ],
 )
 def test_what_is_wrong_with_a_model_of_ones_own_is_one_sentence_with_its_line(own, name, args, said):

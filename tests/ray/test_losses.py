@@ -120,7 +120,7 @@ def test_what_is_wrong_with_the_model_is_told_before_anything_is_asked(start: Ca
     assert "the weights are not here. Put them here." in broken.end(2)
     assert not broken.folder.exists()
     dying = start(*MME, die=1, name="dying")
-    assert "3 workers one after another died while they loaded the model" in dying.end(2)
+    assert "3 workers in a row died while they loaded the model" in dying.end(2)
     assert 3 <= len(dying.noted("load")) <= 4
 
 

@@ -99,7 +99,10 @@ def test_without_one_member_there_is_no_average(cli, tmp_path: Path) -> None:
     assert ran.code == 3
     release = ran.results["results"]["release"]
     assert release["average,none"] is None
-    assert any("average is a mean of 3 members and is not computed: no number of second" in n for n in release["notes"])
+    assert any(
+        "average is a mean of 3 members and is not computed, since there is no score of second" in n
+        for n in release["notes"]
+    )
 
 
 def test_a_mean_may_be_of_an_inner_groups_mean(cli, tmp_path: Path) -> None:

@@ -65,7 +65,7 @@ def test_calls_of_code_are_counted_and_documents_that_were_restored_named() -> N
         "1 printed nothing; in 1 document no code opened a picture"
     )
     assert said["restored code"].startswith(
-        "1 of 4 documents continued after an interruption with code whose results were"
+        "1 of 4 documents continued after an interruption, and code gave other results"
     )
     assert "code that raises" not in said, "one of three documents is not often"
     quiet = ToolFindings()

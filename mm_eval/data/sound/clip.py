@@ -456,7 +456,7 @@ def _array_of(array: object, rate: object) -> _Array:
         rows = (rows.astype("i4") - 128) << 24
     elif rows.dtype.kind == "f":
         if not np.isfinite(rows).all():
-            raise DataError("the array of a sound has values that are no numbers.")
+            raise DataError("the array of a sound has values that are not numbers.")
         steps = rows * 2.0**15
         if (steps == np.rint(steps)).all() and steps.min() >= -(2**15) and steps.max() < 2**15:
             rows, bits = steps.astype("i4") << 16, 16  # decoded from 16 bits, as nearly all sound is

@@ -125,7 +125,7 @@ def finite(samples: Any) -> object:
     import numpy as np
 
     if not (np.abs(samples) < LOUDEST).all():
-        raise DataError("its data are damaged: some samples are no numbers.")
+        raise DataError("its data are damaged: some samples are not numbers.")
     return samples
 
 

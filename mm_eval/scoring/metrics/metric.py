@@ -177,7 +177,7 @@ class Metric:
             raise InvalidValue(f"An entry of metric_list needs `metric`: {cfg!r}.")
         kwargs = arguments_of(cfg, METRIC_KEYS)
         if kwargs.get("hf_evaluate") and output_type in (None, "generate_until"):
-            what = f"hf_evaluate: mm-eval loads no metric of the hub, and its own {cfg['metric']!r} may be another one."
+            what = f"hf_evaluate: mm-eval loads no metric from the hub, and its own {cfg['metric']!r} may be a different one."
             raise InvalidValue(what, hint="Leave the key out to use a registered metric, or name a !function.")
         base = base or _pairs(cfg, output_type) or _base_metric(cfg["metric"], output_type)
         unused = _unused(base, kwargs, output_type) if isinstance(cfg["metric"], str) else ()

@@ -24,7 +24,10 @@ NOT_SHOWN = ("num_fewshot", "limit", "samples")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "dir", type=option("dir", PATH), metavar="DIR", help="the data root to fill; data sets come to DIR/org/name"
+        "dir",
+        type=option("dir", PATH),
+        metavar="DIR",
+        help="the data root to fill; data sets are written to DIR/org/name",
     )
     parser.add_argument("--tasks", required=True, metavar="A,B", help="tasks, groups, tags, globs, YAML files")
     add_options(parser, "tasks")

@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "columns of the log by what they are here: resps (the answers), id, doc_id, target, prompt, read, scores.NAME, or a "
     what += "column of our data"
     parser.add_argument("--columns", default="", metavar="OURS=THEIRS,...", help=what)
-    what = "whose documents are scored: of our data set (data), or of the log (log); by default ours if it is on this machine"
+    what = "score the documents of our data set (data) or those of the log (log); default: ours if they are on this machine"
     parser.add_argument("--docs", choices=("data", "log"), help=what)
     parser.add_argument("--no_pictures", action="store_true", help="do not read the pictures of our data set")
     add_option(parser, "name", "NAME", "the model's name in tables (default: that of the log)")

@@ -133,8 +133,8 @@ SEVERAL = "several documents have this text, and the log does not say which one"
 NO_TEXT = "it has no text that shows which document it is about"
 TWICE = "the document is in the log twice; the first row counts"
 UNREADABLE = "the document can't be read here"
-OTHER_ORDER = "its options are in another order than ours, so that its letters are of other options"
-OTHER_OPTIONS = "its options are others than ours"
+OTHER_ORDER = "its options are in another order than ours, so its letters mean other options"
+OTHER_OPTIONS = "its options differ from ours"
 WRONG_KIND = "its answers are not what the task asks for"
 
 
@@ -364,7 +364,7 @@ def answers_in_order(row: LogRow, instances: Sequence[Instance]) -> tuple[list[i
         return list(range(count)), ""
     if len(set(asked)) == len(stated) == len(row.resps) == count and set(stated) == set(asked):
         return [stated.index(each) for each in asked], ""
-    return [], "its choices are others than ours"
+    return [], "its choices differ from ours"
 
 
 def _own_words(doc: Doc, question: Question) -> set[str]:

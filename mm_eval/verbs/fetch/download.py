@@ -46,7 +46,7 @@ def download(
         _try_often(url, partial, report)
     if md5 is not None and (found := _md5(partial)) != md5:
         partial.unlink()
-        what = f"{url} has another content: its md5 is {found}, and {md5} is known."
+        what = f"{url} has changed: its md5 is {found}, and {md5} was expected."
         raise ConfigError(
             what, hint="It was deleted. If the authors changed the file, scores may differ: see their page."
         )

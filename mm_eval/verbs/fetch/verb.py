@@ -17,7 +17,10 @@ from mm_eval.values.words import counted
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("task", metavar="TASK", help="a task, whose data set is fetched")
     parser.add_argument(
-        "dir", type=option("dir", PATH), metavar="DIR", help="the data root to fill; the data set comes to DIR/org/name"
+        "dir",
+        type=option("dir", PATH),
+        metavar="DIR",
+        help="the data root to fill; the data set is written to DIR/org/name",
     )
     parser.add_argument("--offline", action="store_true", help="only print the recipe")
 

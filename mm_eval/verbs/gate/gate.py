@@ -139,7 +139,7 @@ def _checked(
     open_ = Checked(name, clause)
     for side, where in ((run, run.folder), (reference, reference.folder)):
         if name not in side.results.rows or side.results.headline(name) is None:
-            return replace(open_, why=f"{where} has no number of it")
+            return replace(open_, why=f"{where} has no score for it")
     key = _key(name, clause, reference)
     change = next(
         (each for each in comparison.changes if (each.task, each.key, each.category) == (name, key, None)), None
@@ -154,7 +154,7 @@ def _checked(
         why = f"two judges gave it: {two_judges[0]}" if two_judges else unknown[0] if unknown else ""
         return replace(open_, why=why or "the runs share no scored document of it")
     if change.better is None:
-        return replace(open_, change=change, why=f"{key.label} has no direction, so that nothing is a loss")
+        return replace(open_, change=change, why=f"{key.label} has no direction, so no change is a loss")
     if why := _stopped_otherwise(name, run, reference, level):
         return replace(open_, change=change, why=why)
     loss = negative(change.difference) if change.better else change.difference

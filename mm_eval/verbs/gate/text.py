@@ -123,7 +123,7 @@ def notes(gate: Gate) -> Iterator[str]:
         f"NO-GO each have a chance of at most {gate.policy.alpha:.0%}."
     )
     if any((unit := _unit(each)) is not None and unit.is_percent for each in gate.checked):
-        yield f"{IN_PERCENT[0].upper()}{IN_PERCENT[1:]}, losses in points of percent."
+        yield f"{IN_PERCENT[0].upper()}{IN_PERCENT[1:]}, losses in percentage points."
     if any(each.loss is not None and each.loss.exact for each in gate.checked):
         yield f"{EXACT} exact bounds: nearly all documents are right or wrong, or nearly none changed."
 
@@ -131,18 +131,20 @@ def notes(gate: Gate) -> Iterator[str]:
 def _what_it_takes(each: Checked) -> str:
     unit = _unit(each)
     if each.missing and unit is not None and each.high is not None:
-        return f"{each.why}, and the bounds allow for any score of theirs; the command of the run asks failed documents again"
+        return (
+            f"{each.why}, and the bounds cover any score of theirs; the command of the run asks failed documents again"
+        )
     if each.why:
         return each.why
     docs = each.change.difference.n or 0 if each.change else 0
     if (least := each.needed_without_loss) is not None:
         return (
-            f"{counted(docs, 'document')} can't show a loss below {_allowed(each)} even where there is none; "
+            f"even with no loss at all, {counted(docs, 'document')} can't show that it is below {_allowed(each)}; "
             f"that takes {docs_text(least)}"
         )
     if (needed := each.needed) is not None:
         return f"if the loss is as seen, {docs_text(needed)} would decide it, and there are {docs:,}"
-    return "its loss is what is allowed, as far as these documents say"
+    return "as far as these documents show, its loss is exactly what is allowed"
 
 
 def as_markdown(gate: Gate) -> str:

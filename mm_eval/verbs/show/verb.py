@@ -48,7 +48,7 @@ def main(args: argparse.Namespace) -> int:
 
     request, stand_in = _with_stand_in(args)
     if args.keys and args.prompt_key:
-        raise ConfigError("--keys and --prompt_key exclude each other.")
+        raise ConfigError("--keys and --prompt_key can't be combined.")
     others = [f"--{name}" for name in ("keys", "judge", "turns") if getattr(args, name, None) is not None]
     if args.html and others:
         raise ConfigError(f"--html shows one prompt; it excludes {others[0]}.", where="--html")

@@ -152,7 +152,7 @@ def _in_brief(differs: Sequence[str]) -> list[str]:
     names = [name for task, _, _ in prompts for name in task.split(", ")]
     rest = [said for said in differs if not said.startswith(start)]
     words = f"{start}{counted(len(names), 'task')} ({listed_names(names, 6)}), in {len(blocks)} ways"
-    return [*rest, f"{words}: `mm-eval compare --html FILE` and --format json have the words"]
+    return [*rest, f"{words}: `mm-eval compare --html FILE` and --format json list them"]
 
 
 def write_comparison(
@@ -328,7 +328,7 @@ def _page_columns(letter: str, called: Mapping[str, str]) -> list[Column]:
         Column(called[letter], cell="second"),
         *map(Column, ("p (Holm)", "lost", "gained")),
         Column("McNemar p", spare=1),
-        Column("p alone", cell="p", spare=1),
+        Column("p", spare=1),
         Column(SMALLEST_VISIBLE, spare=1),
         Column("documents", cell="docs", spare=1),
     ]
@@ -366,17 +366,19 @@ def _about(folder: Path, found: Runs, pages: Mapping[Path, str]) -> dict[str, ob
 
 
 def said_of_all(comparison: Comparison, letter: str, other: str) -> str:
-    """On how many headline numbers a run is ahead of the first one, behind, or neither, by the corrected tests."""
-    changes = [change for change in _unlike(comparison) if change.headline and change.better is not None]
+    """On how many benchmarks' main numbers a run is ahead of the first one, behind, or neither, by the corrected tests."""
+    changes = [
+        change for change in _unlike(comparison) if change.main and change.better is not None and not change.category
+    ]
     if not changes:
         return ""
     apart = [change for change in changes if change.told_apart]
     ahead = sum((change.difference.value > 0) == change.better for change in apart)
     behind, same = len(apart) - ahead, len(changes) - len(apart)
     if not apart:
-        return f"{letter} and {other} show no significant difference on any of {counted(len(changes), 'metric')}."
+        return f"{letter} and {other} show no significant difference on any of {counted(len(changes), 'benchmark')}."
     first, second, count = ("ahead of", ", behind on {}", ahead) if ahead else ("behind", "", behind)
-    parts = [f"{letter} is {first} {other} on {count} of {counted(len(changes), 'metric')}"]
+    parts = [f"{letter} is {first} {other} on {count} of {counted(len(changes), 'benchmark')}"]
     parts += [second.format(behind)] if behind else []
     parts += [f"; {counted(same, 'shows', 'show')} no significant difference"] if same else []
     return "".join(parts) + "."
@@ -417,8 +419,8 @@ def _below(
         are = "is" if found.clusters == 1 and not changed else "are"
         few_are = f"{counted(found.clusters or 0, 'cluster')}{changed} {are} few"
         yield f"note: {change.task} ({change.key.metric}): {few_are}: its interval may be too short"
-    reworded = [f"{task} {some:,} of {docs:,}" for task, (some, docs) in comparison.answers.items()]
-    yield f"Answer text differs in: {', '.join(reworded)}"
+    reworded = [f"{task} {some:,} of {docs:,}" for task, (some, docs) in comparison.answers.items() if some]
+    yield f"Answer text differs in: {', '.join(reworded) or 'no document'}"
     for task, (first, second) in comparison.kinds.items():
         of = counted(comparison.answers[task][1], "document")
         yield f"{task}: of {of} in both, {base} has {_said(first)}; {letter} has {_said(second)}"

@@ -95,9 +95,7 @@ def _anytime(args: argparse.Namespace, folders: list[str]) -> int:
 
     for name in ("categories", "html", "mix_judges"):
         if getattr(args, name):
-            raise ConfigError(
-                f"--{name} and --anytime exclude each other.", where=f"--{name}", hint="Give one of them."
-            )
+            raise ConfigError(f"--{name} and --anytime can't be combined.", where=f"--{name}", hint="Give one of them.")
     only = read_names(args.tasks) if args.tasks else None
     runs = [LiveRun.read(folder, args.include_path) for folder in folders]
     found = {

@@ -156,7 +156,7 @@ class Efforts(Variants):
             return
         best, chosen = self.best_point(name), self.chosen(name)
         if best is None or chosen is None:
-            yield f"{name}: the number has no direction, so that no effort is the best."
+            yield f"{name}: the number has no direction, so no effort is the best."
             return
         within = f"{self.margin:g} {'point' if self.margin == 1 else 'points'}"
         cheaper = [point for point in points if cost(point) < cost(chosen)]

@@ -27,9 +27,11 @@ WRITES_RESULTS = True
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="RUN.yaml", help="the file of the run and its efforts")
-    what = "the loss to the best effort that does not matter, in the table's unit (default: the file's, else 1 point)"
+    what = (
+        "how large a loss to the best effort does not matter, in the table's unit (default: the file's, else 1 point)"
+    )
     add_option(parser, "margin", "POINTS", what, rule=ABOVE_0)
-    what = "a run folder an effort goes below it, and effort.html, effort.json (default: the file's, else runs/effort-MODEL)"
+    what = "one run folder per effort goes below it, with effort.html, effort.json (default: the file's, else runs/effort-MODEL)"
     add_option(parser, "output_path", "DIR", what, rule=PATH)
     what = "where the figures go (default: figures below the output; needs matplotlib, the extra `figures`)"
     add_option(parser, "figures", "DIR", what, rule=PATH)

@@ -15,8 +15,8 @@ NUMBERS = [
     *map(Column, ("95% interval", "p (Holm)", "gained", "lost")),
 ]
 TAKES = [
-    Column("tokens per document"),
-    *map(Column, ("times", "calls per document", "used in", "dollars per document")),
+    Column("tokens"),
+    *map(Column, ("times", "calls", "used in", "dollars")),
 ]
 """What tools take. A model without a price has no dollars."""
 
@@ -34,11 +34,11 @@ def gains_table(gains: Sequence[tuple[str, Gain]], numbers: bool = True) -> Tabl
             **difference_cells(change, change.difference, change.unit, reach([change.difference])),
             "gained": str(gain.flips[0]) if gain.flips else None,
             "lost": str(gain.flips[1]) if gain.flips else None,
-            "tokens per document": f"{use.tokens[0]:,.0f} → {use.tokens[1]:,.0f}" if use.times else None,
+            "tokens": f"{use.tokens[0]:,.0f} → {use.tokens[1]:,.0f}" if use.times else None,
             "times": f"{use.times:.1f}" if use.times else None,
-            "calls per document": f"{use.calls:.1f}" if use.calls is not None else None,
+            "calls": f"{use.calls:.1f}" if use.calls is not None else None,
             "used in": f"{use.used:,} of {use.docs:,}" if use.docs else None,
-            "dollars per document": " → ".join(map(dollars_text, use.dollars)) if use.dollars else None,
+            "dollars": " → ".join(map(dollars_text, use.dollars)) if use.dollars else None,
         }
         rows.append(Row(cells, marked=change.told_apart))
     names = NAMES if len({model for model, _ in gains}) > 1 else NAMES[:1]

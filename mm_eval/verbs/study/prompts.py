@@ -88,14 +88,15 @@ class Prompts(Variants):
     def verdicts(self, name: str) -> Iterator[str]:
         """A sentence for each number and prompt, and what limits it; one for all prompts without a significant difference."""
         alike = dict[MetricKey, list[tuple[str, Change]]]()
+        lacking, equal = dict[str, list[str]](), dict[str, list[str]]()
         for prompt, comparison in self.compared.items():
             if self._asked(prompt, name) == self._asked(self.baseline, name):
-                lacks = f"no block {prompt!r}" if self.asked_as(prompt, name) != prompt else "no video"
-                yield f"{name} has {lacks}: it was asked as with {self.baseline}."
+                lacking.setdefault("no block" if self.asked_as(prompt, name) != prompt else "no video", []).append(
+                    prompt
+                )
                 continue
             if (same := self.same_as(prompt, name)) != prompt:
-                docs = sum(len(self.runs[prompt].tasks[task].clusters) for task in self.members(name))
-                yield f"{prompt} and {same} ask the same on {name}: {docs:,} of {docs:,} requests are equal."
+                equal.setdefault(same, []).append(prompt)
                 continue
             for change in comparison.changes:
                 if change.task == name and change.headline:
@@ -103,6 +104,12 @@ class Prompts(Variants):
                         alike.setdefault(change.key, []).append((prompt, change))
                         continue
                     yield verdict(change, prompt, self.baseline) + _few(change)
+        for lacks, prompts in lacking.items():
+            blocks = f" {', '.join(map(repr, prompts))}" if lacks == "no block" else ""
+            yield f"{name} has {lacks}{blocks}: it was asked as with {self.baseline}."
+        for same, prompts in equal.items():
+            docs = sum(len(self.runs[same].tasks[task].clusters) for task in self.members(name))
+            yield f"{', '.join([same, *prompts])} ask the same on {name}: {docs:,} of {docs:,} requests are equal."
         together = dict[tuple[tuple[str, ...], int], list[MetricKey]]()
         for key, changes in alike.items():
             names, first = [label for label, _ in changes], changes[0][1]

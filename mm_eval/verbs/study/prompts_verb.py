@@ -39,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "prompt_file", "FILE", "blocks of your own, in YAML: {mine: {post_prompt: ' Answer:'}}", rule=PATH
     )
-    output = "a run folder a model and block goes below, and prompts.html (default: runs/prompts-TASKS)"
+    output = "one run folder per model and block goes below it, with prompts.html (default: runs/prompts-TASKS)"
     add_options(parser, *SETS, several=True, output_path=output)
     add_format_option(parser)
 

@@ -198,16 +198,21 @@ def _page_table(of_model: Variants, place: int, name: str) -> Table:
         Column(of_model.heading, cell="difference"),
         Column("95% interval"),
         Column("", "text", "drawing"),
-        *map(Column, ("p (Holm)", "McNemar p", *FLIPS, *SHARES)),
+        Column("p (Holm)"),
+        Column("McNemar p", spare=1),
+        *map(Column, FLIPS),
     ]
     rows: list[Row] = []
+    main = of_model.runs[of_model.baseline].results.headline(name)
+    is_known = main is not None and main.key in of_model.headlines(name)
     shown = of_model.shown(name)
     for metric in of_model.headlines(name):
+        is_further = is_known and main is not None and metric != main.key  # behind a button
         changes = {label: change for label in shown if (change := of_model.change(label, name, metric))}
         unit, far = of_model.unit(name, metric), reach([of_model.difference(change) for change in changes.values()])
         for label in shown:
             found, change = of_model.estimate(label, name, metric), changes.get(label)
-            cells: dict[str, Cell] = dict.fromkeys((column.key for column in columns), "")
+            cells: dict[str, Cell] = dict.fromkeys((*(column.key for column in columns), *SHARES), "")
             if len(rows) < len(shown):
                 cells.update(_count_cells(of_model, place, label, name))
             cells["metric"] = metric.label if label == of_model.baseline else ""
@@ -216,7 +221,8 @@ def _page_table(of_model: Variants, place: int, name: str) -> Table:
             if found is not None and change is not None:
                 cells.update(difference_cells(change, of_model.difference(change), unit, far))
                 cells["McNemar p"] = _mcnemar(change)
-            rows.append(Row(cells, marked=bool(change and change.told_apart)))
+            rows.append(Row(cells, part=is_further, marked=bool(change and change.told_apart)))
+    columns += [Column(share, spare=int(all(row.cells[share] in ("", "0.0%") for row in rows))) for share in SHARES]
     return Table(columns, rows)
 
 

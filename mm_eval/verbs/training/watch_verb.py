@@ -44,9 +44,9 @@ OF_PROCESSOR = ("processor", "token", "vocab", "merges", "chat_template", "spiec
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("checkpoints", metavar="FOLDER", help="the folder in which a training saves its checkpoints")
     parser.add_argument(
-        "--newest_first", action="store_true", help="the newest checkpoint first (default: in order of steps)"
+        "--newest_first", action="store_true", help="evaluate the newest checkpoint first (default: in order of steps)"
     )
-    parser.add_argument("--once", action="store_true", help="evaluate what is there, and end")
+    parser.add_argument("--once", action="store_true", help="evaluate the checkpoints that are there, and end")
     add_option(
         parser, "poll", "N", "seconds between two looks at the folder (default 30)", default=30, rule=COUNT_FROM_1
     )
@@ -66,7 +66,7 @@ def main(args: argparse.Namespace) -> int:
     if not names_tasks(base):
         raise ConfigError("no task is named: --tasks is needed.", hint="`mm-eval ls tasks` lists them.")
     if base.deciding.stop_when and base.deciding.until_interval:
-        raise ConfigError("--stop_when and --until_interval exclude each other.", hint="Give one or the other.")
+        raise ConfigError("--stop_when and --until_interval can't be combined.", hint="Give one or the other.")
     if "peft" in base.model_args:
         raise ConfigError("peft is each checkpoint that is an adapter.", where="--model_args", hint="Leave it out.")
     folder, processor = Path(args.checkpoints), Path(args.processor or args.checkpoints)

@@ -198,7 +198,7 @@ def _scores_said(trial: Trial, said: str) -> str:
     missing = trial.missing_answers()
     if missing.fault or missing.zero < missing.docs:
         what = (
-            "an answer that is missing (filtered, refused, cut before any text) gets marks: state `worst` of the metric"
+            "a missing answer (filtered, refused, cut before any text) scores more than 0: state `worst` of the metric"
         )
         raise _FaultError(missing.fault or what)
     return said

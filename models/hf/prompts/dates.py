@@ -36,7 +36,7 @@ def dated(template: str, clock: Callable[[str], str]) -> str:
     try:
         compiled = transformers_templates._compile_jinja_template(source)
     except AttributeError as error:
-        what = "the chat template writes the date, and this version of transformers lets nobody state it."
+        what = "the chat template writes the date, and this version of transformers has no way to set it."
         raise ConfigError(what, hint="Give chat_template=FILE with one that does not.") from error
     compiled.globals["strftime_now"] = clock
     return source

@@ -299,7 +299,7 @@ class Client:
             self._wait_stated = lasts
             left = self.gate.closed_for()
             log.warning(
-                "Requests are refused for now (%s); all questions wait, and one is sent again in %.0f s.", what, left
+                "Requests are refused for now (%s); all requests wait, and one is sent again in %.0f s.", what, left
             )
 
     def _counted(self, error: Refused) -> ModelError:

@@ -85,7 +85,7 @@ def test_arrays_of_two_channels_are_those_of_datasets_and_wrong_ones_are_named()
     pair = {"array": STEREO.T / 2**15, "sampling_rate": RATE}
     assert of(pair).digest == of(wav(STEREO)).digest
     wrong = {
-        "values that are no numbers": np.array([0.1, np.nan]),
+        "values that are not numbers": np.array([0.1, np.nan]),
         "values of the type <U1": np.array(["a"]),
         "the array of a sound is 0;": np.zeros(0),
         "is 1600 x 2;": STEREO / 2**15,

@@ -44,7 +44,7 @@ def test_a_checkpoint_is_asked_for(name: str) -> None:
         ({"max_length": 0}, "`max_length` is 0; a count from 1 is needed"),
         ({"trust_remote_code": "maybe"}, "'maybe'; true or false is needed"),
         ({"min_pixels": 100, "max_pixels": 10}, "min_pixels=100 is above max_pixels=10"),
-        ({"device": "cpu", "device_map": "auto"}, "exclude each other"),
+        ({"device": "cpu", "device_map": "auto"}, "can't be combined"),
         ({"chat_template": "/no/such/file"}, "chat_template='/no/such/file' can't be read"),
         ({"pretrained": "/no/such/folder"}, "'/no/such/folder': there is no such folder"),
         ({"pretrained": "./models/none"}, "there is no such folder"),

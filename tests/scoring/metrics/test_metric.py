@@ -407,6 +407,6 @@ def test_a_metric_of_choices_with_a_function_of_all_generated_answers_hands_them
 
 def test_a_metric_of_the_hub_is_refused_in_words_and_not_replaced():
     """lm-eval's kobest and polemo2 say `hf_evaluate: true`: a mean of F1 per doc, which our F1 of the corpus is not."""
-    with pytest.raises(ConfigError, match="loads no metric of the hub, and its own 'f1'"):
+    with pytest.raises(ConfigError, match="loads no metric from the hub, and its own 'f1'"):
         Metric.from_dict({"metric": "f1", "average": "macro", "hf_evaluate": True})
     assert Metric.from_dict({"metric": "f1", "average": "macro", "hf_evaluate": False}).name == "f1"

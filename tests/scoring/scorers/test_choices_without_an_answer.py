@@ -193,7 +193,7 @@ def test_an_int_that_may_be_the_choice_itself_is_noted(
         doc_to_target=target,
     )
     assert (ran.code, ran.results["results"]["chosen"]["acc,none"]) == (0, right)
-    assert ("it was taken as an index from 0" in ran.out) is noted
+    assert ("It was taken as an index from 0" in ran.out) is noted
 
 
 def test_an_index_beyond_the_choices_that_names_one_says_how_to_state_it(ask) -> None:

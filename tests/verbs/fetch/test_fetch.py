@@ -74,7 +74,7 @@ def test_another_content_than_the_known_one_is_refused(
     server.files["/v11.tsv"] = b"other"
     known(monkeypatch, MMBENCH, fetch=[{"get": f"{server.url}/v11.tsv", "as": "a.tsv", "md5": "0" * 32}])
     ran = cli("fetch", "mmbench_en_dev_v11", tmp_path)
-    assert ran.code == 2 and "has another content: its md5 is " in ran.err and "0" * 32 in ran.err
+    assert ran.code == 2 and "has changed: its md5 is " in ran.err and "0" * 32 in ran.err
     assert not (tmp_path / MMBENCH).exists()
 
 

@@ -156,7 +156,7 @@ def test_every_form_says_the_same(cli, tmp_path, perfect, worse):  # noqa: F811
 def test_a_benchmark_that_one_run_lacks_is_undecided(cli, tmp_path, perfect, dummy_run):  # noqa: F811
     (tmp_path / "policy.yaml").write_text("mme: {loss: 2000}\nseedbench: {loss: 1}")
     done = cli("gate", tmp_path / "policy.yaml", perfect, "--against", dummy_run)
-    assert done.code == 3 and "has no number of it" in " ".join(done.out.split())
+    assert done.code == 3 and "has no score for it" in " ".join(done.out.split())
 
 
 def test_the_reference_is_needed(cli, tmp_path, perfect):  # noqa: F811
@@ -209,7 +209,7 @@ def test_a_release_stops_when_the_policy_is_decided_and_the_gate_agrees(release,
     ("line", "said"),
     [
         ("gate: {policy}", "pairs"),
-        ("gate: {policy}\npairs: {{reference: a}}\nmargin: 1", "exclude each other"),
+        ("gate: {policy}\npairs: {{reference: a}}\nmargin: 1", "can't be combined"),
     ],
 )
 def test_what_a_release_must_state_with_a_policy(cli, tmp_path, line, said):

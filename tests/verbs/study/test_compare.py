@@ -57,7 +57,7 @@ def test_what_was_asked_differently_stands_above_the_numbers(cli, dummy_run, bas
     done = cli("compare", dummy_run, other)
     assert done.code == 0
     said, table = done.out.index("the prompt differs"), done.out.index("95% interval")
-    assert said < table and done.out.index("not the same documents") < table
+    assert said < table and done.out.index("different documents were asked") < table
     assert "152 documents are not the same in both runs, or in one only" in done.out  # of SEED-Bench's 252
     assert "Documents needed to show a difference as large as seen: " in done.out and " now)" in done.out
     assert "show no significant difference on" not in done.out, "the first line says it, and no sentence again"

@@ -192,7 +192,7 @@ def test_blocks_with_equal_requests_are_one_row_and_one_hypothesis(cli, tmp_path
     assert [line.split("  ")[0] for line in text.splitlines() if line.startswith("qwen2_vl = ")] == [
         "qwen2_vl = qwen2_5_vl = qwen3_vl"
     ]
-    assert "qwen3_vl and qwen2_vl ask the same on mme: 40 of 40 requests are equal." in text
+    assert "qwen2_vl, qwen2_5_vl, qwen3_vl ask the same on mme: 40 of 40 requests are equal." in text
 
 
 def test_a_block_that_asks_what_default_does_is_no_row_of_its_own(cli, tmp_path):
@@ -200,7 +200,7 @@ def test_a_block_that_asks_what_default_does_is_no_row_of_its_own(cli, tmp_path)
     words = ["prompts", "--tasks", "mme", "--model", "dummy", "--sample", "--limit", "5", "--keys", "default,mine"]
     done = cli(*words, "--prompt_file", tmp_path / "mine.yaml", "--output_path", tmp_path / "out")
     assert done.code == 0 and "default = mine" in done.out
-    assert "mine and default ask the same on mme: 5 of 5 requests are equal." in done.out
+    assert "default, mine ask the same on mme: 5 of 5 requests are equal." in done.out
     assert "score the same" not in done.out
 
 

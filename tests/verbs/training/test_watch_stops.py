@@ -89,4 +89,4 @@ def test_each_checkpoint_runs_until_its_interval_is_narrow(tmp_path):
 def test_both_together_are_refused(tmp_path, capsys):
     save(tmp_path / "out", 1, 0.5)
     assert watched(tmp_path, "--stop_when", "decided", "--until_interval", "5") == 2
-    assert "exclude each other" in capsys.readouterr().err
+    assert "can't be combined" in capsys.readouterr().err

@@ -119,7 +119,7 @@ def _together(rows: Mapping[int, LogRow], epochs: _Epochs) -> LogRow:
     for epoch in range(1, max(epochs.times, *rows) + 1):
         row = rows.get(epoch)
         if row is not None and row.choices != first.choices:
-            raise OddValue(f"the options of epoch {epoch} are others, or in another order, than those of the first")
+            raise OddValue(f"the options of epoch {epoch} differ from those of the first, or are in another order")
         resps += list(row.resps) if row and row.resps else [None]
         ended += list(row.ended) if row and row.resps else ["failed"]
         failed = failed or (row.failed if row else f"the log has no answer of epoch {epoch}")

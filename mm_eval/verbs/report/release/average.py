@@ -51,21 +51,26 @@ class Ability:
 
 
 def abilities(table: ReleaseTable) -> dict[str, Ability]:
-    """{tag: the mean of the benchmarks that have it}, of the benchmarks that are averaged; with most benchmarks first."""
+    """{tags: the mean of the benchmarks that have them}, of the benchmarks that are averaged; with most benchmarks first.
+
+    Tags of the same benchmarks are together. None if each is of one benchmark: the means then are the benchmarks' own numbers.
+    """
     columns = table.measured
     tagged: dict[str, list[Row]] = {}
     for row in _rows(table, columns) if columns else ():
         for tag in _tags(table.rows[row][columns[0]]):
             tagged.setdefault(tag, []).append(row)
-    if len(tagged) < 2:
+    together: dict[tuple[Row, ...], list[str]] = {}
+    for tag, rows in tagged.items():
+        together.setdefault(tuple(rows), []).append(tag)
+    if len(together) < 2 or max(map(len, together)) < 2:
         return {}
-    order = sorted(tagged, key=lambda tag: -len(tagged[tag]))
     return {
-        tag: Ability(
-            [table.shown_label(row) for row in tagged[tag]],
-            {column: _average([table.rows[row][column] for row in tagged[tag]]) for column in columns},
+        ", ".join(tags): Ability(
+            [table.shown_label(row) for row in rows],
+            {column: _average([table.rows[row][column] for row in rows]) for column in columns},
         )
-        for tag in order
+        for rows, tags in sorted(together.items(), key=lambda each: -len(each[0]))
     }
 
 

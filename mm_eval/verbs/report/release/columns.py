@@ -21,9 +21,12 @@ from mm_eval.verbs.study.gains_table import gains_table
 from mm_eval.verbs.study.task_variants import VariantRun, with_variants
 
 TITLE = "Without and with Python"
-GAIN = "gain: with Python less without, paired by document, with its 95% interval"
+GAIN = "gain: the score with Python minus the score without, paired by document, with its 95% interval"
 NOTE = f"{GAIN}. n.s.: no significant difference (5%, Holm for all gains of the table)."
-SAID = f"{GAIN}. * is significant (5%, Holm for all gains of the table). Tokens and dollars are without → with Python."
+SAID = (
+    f"{GAIN}. * is significant (5%, Holm for all gains of the table). Tokens, calls and dollars are per document; "
+    "without → with Python."
+)
 
 
 def add_gains(table: ReleaseTable, runs: Sequence[tuple[str, RecordedRun]]) -> None:

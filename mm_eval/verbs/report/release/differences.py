@@ -38,7 +38,7 @@ def said_of_difference(table: ReleaseTable) -> str:
     if table.pair is None:
         return ""
     first, second = table.pair
-    said = f"Difference: {second} minus {first}, paired by document, with its 95% interval alone."
+    said = f"Difference: {second} minus {first}, paired by document. Its 95% interval is not corrected for other comparisons."
     has_star = any(found.is_significant for differences in table.differences.values() for found in differences)
     return f"{said} * significant at 5% after Holm's correction." if has_star else said
 
@@ -57,11 +57,11 @@ def why_not_significant(table: ReleaseTable, a: str, b: str) -> str:
     if not said:
         return ""
     after = f"after correction for {counted(table.comparisons, 'comparison')}"
-    return f"Significant alone, but not {after}: {listed(said, 3)}"
+    return f"Significant before, but not {after}: {listed(said, 3)}"
 
 
 def _alone(found: ReleaseDifference) -> str:
-    return f"p {p_text(found.number.p_value)} alone, {p_text(found.corrected)} corrected"
+    return f"p {p_text(found.number.p_value)}, {p_text(found.corrected)} corrected"
 
 
 def wins(table: ReleaseTable) -> dict[tuple[str, str], int]:
@@ -94,7 +94,9 @@ def _who_beats_whom(table: ReleaseTable) -> TablePart:
     pairs = [(a, b) for a, b in permutations(models, 2) if won[a, b]]
     leads = listed([f"{a} over {b} {won[a, b]} to {won[b, a]}" for a, b in pairs], MOST_PAIRS)
     note = f"Benchmarks with a significant lead: {leads}." if pairs else "No model is significantly ahead of another."
-    said = "On how many benchmarks the model of the line is significantly ahead of that of the column (5%, Holm-corrected)."
+    said = (
+        "The number of benchmarks on which the row's model is significantly ahead of the column's (5%, Holm-corrected)."
+    )
     return TablePart("Who beats whom", Table([Column("", "text"), *map(Column, models)], rows), [said], note)
 
 

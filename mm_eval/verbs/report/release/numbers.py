@@ -100,7 +100,7 @@ def check_models_of(reported: Sequence[Reported], table: ReleaseTable, where: st
     known = [column for column in table.columns if column in ours or column not in {each.model for each in reported}]
     for entry in reported:
         if entry.model not in known:
-            what = f"{entry.source} reports a number of {entry.model!r}, and no run of the table is called so."
+            what = f"{entry.source} reports a number of {entry.model!r}, but no run of the table has that name."
             raise ConfigError(what, where=where, hint=did_you_mean(entry.model, known))
 
 

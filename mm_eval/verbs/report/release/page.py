@@ -183,7 +183,7 @@ def _difference(found: ReleaseDifference | None) -> dict[str, object] | None:
     if found is None:
         return None
     p = found.number.p_value
-    said = f"p {p_text(p)} alone, {p_text(found.corrected)} corrected" if p is not None else ""
+    said = f"p {p_text(p)}, {p_text(found.corrected)} corrected" if p is not None else ""
     ends = list(found.number.interval) if found.number.interval else None
     return {"v": found.number.value, "at": ends, "p": said, "told": found.is_significant}
 

@@ -252,5 +252,5 @@ def at_a_time(requests: Mapping[str, RunRequest], stated: int | None) -> int:
         stated = len(requests) if all(request.ray.executor for request in requests.values()) else 1
     if stated > 1 and int(os.environ.get("WORLD_SIZE") or 1) > 1:
         hint = "Start one process with --parallel, or torchrun without it."
-        raise ConfigError("torchrun and --parallel exclude each other.", where="--parallel", hint=hint)
+        raise ConfigError("torchrun and --parallel can't be combined.", where="--parallel", hint=hint)
     return min(stated, len(requests))

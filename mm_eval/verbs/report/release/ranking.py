@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
+from mm_eval.config.schema import split_python
 from mm_eval.results.changes import are_proportional, change_of, data_asked, prompt_asked
 from mm_eval.results.estimates import Triple, group_differences, scaled
 from mm_eval.results.judged import RecordedJudge, judged_by, judges_differ
@@ -55,7 +56,8 @@ def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
             f"{column}: {what} {'differ' if ' and ' in what else 'differs'} from most models on {of}: not ranked there."
         )
     for what, names in prompts.items():
-        of = f"{counted(len(names), 'benchmark')} ({listed(names, 6)})"
+        benchmarks = {split_python(name)[0] for name in names}  # without and with Python is one
+        of = f"{counted(len(benchmarks), 'benchmark')} ({listed(names, 6)})"
         notes.append(
             f"On {of} the models differ in {what} (each was given its own). They are ranked together; "
             "--same_prompt ranks only equal prompts."

@@ -40,7 +40,7 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
     named = bool(args.tasks)
     args.tasks = args.tasks or "none"
     if args.model or args.model_args or args.name:
-        what = "--model, --model_args and --name belong into the file of --config."
+        what = "--model, --model_args and --name belong in the file of --config."
         raise ConfigError(what, hint="Give one or the other.")
     base = read(args)
     base = base if named else replace(base, tasks=())

@@ -239,12 +239,12 @@ def _in_part_of(table: ReleaseTable, row: tuple[str, str], column: str, cell: Ce
     return replace(cell, after=f"{cell.after} ({part})") if part and isinstance(cell, Value) else cell
 
 
-DIFFERENCE, ALONE, CORRECTED = _OF_PAIR = ("difference", "p alone", "p (Holm)")
+DIFFERENCE, ALONE, CORRECTED = _OF_PAIR = ("difference", "p", "p (Holm)")
 """The columns of a release of two models."""
 
 
 def _difference_cells(table: ReleaseTable, row: tuple[str, str]) -> dict[str, Cell]:
-    """The difference of two models on a benchmark with its interval, its p-value alone, and the corrected one."""
+    """The difference of two models on a benchmark with its interval, its p-value, and the corrected one."""
     if (found := table.difference(row)) is None:
         return {}
     return {

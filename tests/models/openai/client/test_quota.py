@@ -99,7 +99,7 @@ def test_a_long_wait_is_told_with_its_reason_and_a_short_one_is_not(caplog: pyte
     [told] = refused(1, {"retry-after": "600"})
     assert (
         told
-        == "Requests are refused for now (HTTP 429: 'too many tokens'); all questions wait, and one is sent again in 600 s."
+        == "Requests are refused for now (HTTP 429: 'too many tokens'); all requests wait, and one is sent again in 600 s."
     )
     assert 3 <= len(refused(12, {"retry-after": "60"})) <= 6, "after twice as long"
 

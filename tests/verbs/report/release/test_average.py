@@ -9,6 +9,7 @@ import pytest
 
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.words import counted
+from mm_eval.verbs.report.release.average import abilities
 from mm_eval.verbs.report.release.numbers import release_table
 from mm_eval.verbs.report.release.table import ReleaseNumber, ReleaseTable
 from mm_eval.verbs.report.release.text import as_csv, as_latex, as_markdown, as_text
@@ -100,6 +101,8 @@ def test_the_sentence_says_what_the_tests_say(model) -> None:
     low, high = table.sentence.rpartition("(")[2].rstrip(").").split(" to ")
     assert 0 < float(low) < float(high)
     assert table.sentence in as_markdown(table) and "% a is ahead of b" in as_latex(table)
+    assert abilities(table), "two of the benchmarks share a tag"
+    assert not abilities(release_table([model("a", tasks="mmstar,mme"), model("b", tasks="mmstar,mme")]))
     same = release_table([model("c"), model("d")])
     assert same.sentence.startswith("c and d show no significant difference on any of 4 benchmarks. Average ")
 

@@ -54,9 +54,7 @@ def test_the_headline_says_why_a_lone_interval_is_not_enough(perfect, worse) -> 
     table.differences = {ROW: [ReleaseDifference("a", "b", number, 0.187)]}
     table.comparisons = 10
     said = why_not_significant(table, "b", "a")
-    assert said == (
-        "Significant alone, but not after correction for 10 comparisons: mme (p 0.019 alone, 0.187 corrected)"
-    )
+    assert said == ("Significant before, but not after correction for 10 comparisons: mme (p 0.019, 0.187 corrected)")
     table.differences = {ROW: [ReleaseDifference("a", "b", number, 0.03)]}
     assert why_not_significant(table, "a", "b") == ""
 

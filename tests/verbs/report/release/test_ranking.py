@@ -12,7 +12,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError
 from mm_eval.verbs.report.figures import shade
 from mm_eval.verbs.report.release.numbers import Reported, release_table
-from mm_eval.verbs.report.release.ranking import ranked_columns
+from mm_eval.verbs.report.release.ranking import ranked_columns, set_apart
 from mm_eval.verbs.report.release.table import ReleaseNumber
 from mm_eval.verbs.report.release.text import as_markdown
 from tests.results.conftest import answers_with, ran
@@ -147,6 +147,9 @@ def test_no_cell_is_marked_where_a_row_has_no_usual_prompt(noisy) -> None:
         assert not any(found.own_prompt for numbers in table.rows.values() for found in numbers.values())
         text = as_markdown(table)
         assert "¶" not in text and "the models differ in the prompt (each was given its own)" in text
+        table.rows["mme@python", "mme_perception_score"] = table.rows["mme", "mme_perception_score"]
+        [note] = [note for note in set_apart(table) if "differ in the prompt" in note]
+        assert note.startswith("On 1 benchmark (mme, mme@python) the models"), "without and with Python is one"
 
 
 def test_a_colour_says_what_the_tests_say() -> None:

@@ -33,7 +33,7 @@ def table(perfect, worse, tmp_path):
 def test_markdown_has_the_best_in_bold_and_says_what_matches(table, perfect):
     score = json.loads((perfect / "results.json").read_text())["results"]["mme"]["mme_perception_score,none"]
     lines = as_markdown(table, intervals=True).splitlines()
-    assert lines[0] == "| benchmark | good | bad | Other\\|7B | difference | p alone | p (Holm) |"
+    assert lines[0] == "| benchmark | good | bad | Other\\|7B | difference | p | p (Holm) |"
     assert f"**{score:.2f}** ± " in lines[2] and "(matches 1880.00)" in lines[2] and "(off by -" in lines[2]
     assert "**801.50** *" in lines[3] and "**800.00**" not in lines[3]
     notes = "\n".join(lines[4:])
@@ -72,7 +72,7 @@ NAME = "Ünï|cödé_模型 *100%* & $x^2~{a}\\b#1 `[x](y)` <i>\n\x1b[31m"
 
 def test_a_strange_name_is_text_in_every_format(perfect, worse):
     table = release_table([RecordedRun.read(perfect, NAME), RecordedRun.read(worse, "=1+1")])
-    head = as_markdown(table).splitlines()[0].removesuffix(" difference | p alone | p (Holm) |")
+    head = as_markdown(table).splitlines()[0].removesuffix(" difference | p | p (Holm) |")
     assert head == r"| benchmark | Ünï\|cödé_模型 \*100%\* &amp; $x^2~{a}\\b#1 \`\[x\](y)\` &lt;i> \\x1b\[31m | =1+1 |"
     latex = as_latex(table)
     assert (
@@ -246,7 +246,7 @@ def test_a_reference_of_an_unknown_model_is_an_error(cli, perfect, tmp_path):
     entry = "{model: perfect.json, task: mme, metric: mme_perception_score, value: 1, source: x}"
     (tmp_path / "reference.yaml").write_text(f"reported:\n  - {entry}\n")
     done = cli("report", perfect, "--format", "md", "--reference", tmp_path / "reference.yaml")
-    assert done.code == 2 and "no run of the table is called so. Did you mean 'perfect.jsonl'?" in done.err
+    assert done.code == 2 and "no run of the table has that name. Did you mean 'perfect.jsonl'?" in done.err
 
 
 def test_a_release_file_may_be_short_and_names_its_page(cli, tmp_path):

@@ -143,4 +143,4 @@ def test_torchrun_and_side_by_side_exclude_each_other(cli, tmp_path: Path, monke
     )
     monkeypatch.setenv("WORLD_SIZE", "2")
     done = cli("run", "--config", path)
-    assert done.code == 2 and "exclude each other" in done.err
+    assert done.code == 2 and "can't be combined" in done.err
