@@ -152,7 +152,7 @@ def _how_to_read(task: Task, doc_ids: Sequence[int], block: PromptBlock, key: st
     if guess.startswith("Did you mean"):
         return guess
     if block.key != "default" and block.key not in task.config.prompt_kwargs:
-        return f"State it for the tasks that read it alone: {{TASK: {{{block.key}: {{{key}: ...}}}}}}."
+        return f"State it only for the tasks that read it: {{TASK: {{{block.key}: {{{key}: ...}}}}}}."
     return f"Write {{{{ {key} }}}} into a template such as doc_to_text, or remove the key."
 
 

@@ -83,7 +83,7 @@ def _describe(option: str, name: object, args: object) -> str:
 
 def _of_another(what: str, folder: Path) -> UntrustedRun:
     return UntrustedRun(
-        f"nothing shows that you made this run on this machine, and it names what would be asked or loaded: {what}.",
+        f"nothing shows that you made this run on this machine, and it names what would be contacted or loaded: {what}.",
         where=str(folder / "run.json"),
         hint="If you know who made it, or made it elsewhere, and trust these addresses and checkpoints, add --trust_run.",
     )

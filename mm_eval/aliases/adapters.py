@@ -34,7 +34,7 @@ class Other:
 _OWN_CODE = "has an adapter of its own in lmms-eval; here --model hf loads its checkpoint if transformers does"
 _PHI4 = "for sound add peft=FOLDER/speech-lora of the checkpoint"
 _NO_SOUND = "pictures, videos and text are shown to it; sound is not"
-_MAKES = "it makes pictures or videos; answers are texts here. Models that read them: --model hf."
+_MAKES = "it generates pictures or videos; answers here are texts. Models that read them: --model hf."
 _SERVE = (
     "serve the model behind OpenAI's API and use --model openai --model_args base_url=http://HOST:PORT/v1,model=NAME"
 )

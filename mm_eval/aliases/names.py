@@ -220,7 +220,7 @@ SAME: dict[str, tuple[str, str]] = {
     "inspect_evals/arc_challenge": ("arc_challenge@generate", "the letter is written"),
     "inspect_evals/bbh": ("bbh", ""),
     "inspect_evals/docvqa": ("docvqa_val", ""),
-    "inspect_evals/gpqa_diamond": ("gpqa_diamond_cot", "asked once a question, with reasoning"),
+    "inspect_evals/gpqa_diamond": ("gpqa_diamond_cot", "each question is asked once, with reasoning"),
     "inspect_evals/gsm8k": ("gsm8k", "with the task's own examples"),
     "inspect_evals/hellaswag": ("hellaswag@generate", "the letter is written"),
     "inspect_evals/ifeval": ("ifeval", ""),

@@ -91,7 +91,7 @@ class _Lines:
         silent = time.monotonic() - self._answered
         if silent >= self._patience and not self._closed and self._done < self._total:
             self._patience = 2 * silent
-            self._say(f"{self._done:,} of {self._total:,}, nothing was answered for {clock(silent)}")
+            self._say(f"{self._done:,} of {self._total:,}, no answer for {clock(silent)}")
         return not self._closed
 
     def _say(self, text: str) -> None:

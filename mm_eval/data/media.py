@@ -311,7 +311,7 @@ def to_pictures(visuals: object, where: str, what: str = "doc_to_visual") -> lis
     pictures, count = [], PixelCount()
     for item in items:
         if not isinstance(item, Image.Image):
-            raise DataError(f"{what} gave {type(item).__name__}; expected a picture.", where=where)
+            raise DataError(f"{what} gave {type(item).__name__}; a picture is needed.", where=where)
         with decoding(where):
             check_size(item)
             count.add(item)

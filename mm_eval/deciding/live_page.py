@@ -54,9 +54,7 @@ class Comparison:
 
     def said(self) -> str:
         first, *others = self._folders
-        return (
-            f"{', '.join(each.name for each in others)} against {first.name}, on the documents that both have answered"
-        )
+        return f"{', '.join(each.name for each in others)} against {first.name}, on the documents that both runs have answered"
 
     def about(self) -> dict[str, object]:
         with self._lock:
@@ -111,7 +109,7 @@ class Comparison:
         except MMEvalError as error:
             problems.append(str(error))
         reach = max((abs(end) for each in found for end in each.interval or ()), default=0.0) or 1.0
-        said = [] if found else ["No document is answered by both so far."]
+        said = [] if found else ["No document has been answered by both runs yet."]
         rows = [Row(_cells(each, reach), marked=each.verdict.startswith("B is")) for each in found]
         return {
             "title": f"B: {second.name} against A: {first.name}",

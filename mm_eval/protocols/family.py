@@ -101,6 +101,6 @@ def _cap_note(protocol: Protocol, opened: OpenedTasks) -> str:
     if not shorter:
         return ""
     return (
-        f"answers are cut earlier than by {protocol.title}'s evaluation ({most} tokens) in {listed(list(shorter), 3)}: "
+        f"answers are capped at fewer tokens than in {protocol.title}'s evaluation ({most}) in {listed(list(shorter), 3)}: "
         f"--protocol {protocol.name}, or --gen_kwargs {CAP}={most}"
     )

@@ -214,7 +214,8 @@ def _files(instance: Instance, videos: Videos, files: Files) -> Iterator[Parts]:
 def _picture(picture: Image, digest: str, files: Files, png: bool = False) -> JsonObject:
     if digest.startswith(FILE_MARK) and file_identity(picture) != digest:
         raise DataError(
-            "a picture's file has changed during the run.", hint="The same command asks about it as it is then."
+            "a picture's file has changed during the run.",
+            hint="The same command asks again, with the file as it is then.",
         )
     mime, data = encoded(picture, digest)
     if png and mime not in COMMON:

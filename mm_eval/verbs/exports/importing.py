@@ -188,8 +188,13 @@ def _count_repeats(one: Imported, config: TaskConfig) -> None:
     count = max(rows, key=lambda each: (rows[each], each), default=1)
     more = sum(docs for each, docs in rows.items() if each > count)
     if config.repeats == 1 and more:
-        of = counted(more, "row")
-        one.notes.append(f"{config.row_name}: the first {count} of the answers in {of} count, since most have {count}")
+        of, first = (
+            counted(more, "row has", "rows have"),
+            "the first counts" if count == 1 else f"the first {count} count",
+        )
+        one.notes.append(
+            f"{config.row_name}: {of} have more than {count} answers, as most have; the first {count} count"
+        )
     if config.repeats == 1 < count:
         if one.log.suite == OWN:  # an export keeps the rule of its run
             one.keys = {"repeats": count}

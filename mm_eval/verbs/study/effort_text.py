@@ -77,9 +77,9 @@ def render(study: Efforts, width: int | None = None) -> str:
         parts += [*to_text(fitted(table(study, name), width)[0]).split("\n"), "", *study.verdicts(name), ""]
     tried = len(study.runs) - 1
     parts.append(
-        f"at most: the loss to whichever effort is best, at {1 - ALPHA:.0%} for all {len(study.runs)} efforts together "
-        f"(one-sided, {ALPHA:.0%} / {tried} each); margin: {study.margin:g}; tokens: output of a document in all its turns, "
-        "with reasoning; of its attempts the mean"
+        f"at most: upper end of the loss to the best effort, at {1 - ALPHA:.0%} for all {len(study.runs)} efforts together "
+        f"(one-sided, {ALPHA:.0%} / {tried} each); margin: {study.margin:g}; tokens: output per document in all turns, "
+        "with reasoning, averaged over repeats"
     )
     if any(unit.is_percent for name in study.names if (unit := study.unit_of(name))):
         parts.append(IN_PERCENT)

@@ -180,7 +180,7 @@ def _scores_said(trial: Trial, said: str) -> str:
     for main in () if has_own_numbers(trial.task.config) else main_metrics(trial.task.config.metadata):
         if not any(key.is_named(main) for key in given):
             names = listed([key.label for key in given], MOST_NAMES)
-            raise _FaultError(f"metadata.metric names {main!r}, which is not a number of the task; it has {names}")
+            raise _FaultError(f"metadata.metric names {main!r}, which is not a metric of the task; it has {names}")
     if fault := _below_full(trial, gold):
         raise _FaultError(fault)
     for kind, tried in (("wrong", trial.wrong_answers()), ("empty", trial.empty_answers())):

@@ -282,7 +282,7 @@ class Client:
         self.gate.throttled(tries.sent_at, wait)
         if self.gate.refused_for() > self.limits.deadline:
             fatal = Fatal(
-                f"the quota is used up, for {self.gate.refused_for() / 60:.0f} minutes and of every request: {what}.",
+                f"the quota has been used up for {self.gate.refused_for() / 60:.0f} minutes, and every request is refused: {what}.",
                 hint="The answers are kept. Run the same command later to continue, or raise deadline=.",
             )
             fatal.attempts = tries.attempts

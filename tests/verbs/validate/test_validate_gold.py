@@ -191,7 +191,7 @@ def test_a_number_over_all_docs_is_compared_where_docs_have_no_marks(
 def test_a_main_number_that_the_task_does_not_have_is_an_error(validated) -> None:
     ran = validated("exact", "metadata: {metric: accuracy}\n")
     assert (
-        ran.code == 2 and "metadata.metric names 'accuracy', which is not a number of the task; it has acc" in ran.out
+        ran.code == 2 and "metadata.metric names 'accuracy', which is not a metric of the task; it has acc" in ran.out
     )
     assert validated("exact", "metadata: {metric: [acc, 'acc,none']}\n").code == 0
 

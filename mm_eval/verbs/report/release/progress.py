@@ -126,7 +126,7 @@ class ModelProgress:
     def _silence(self, now: float) -> list[str]:
         waits = self.what.startswith(REQUESTS) and not self.over and self.marks and self.done < self.total
         silent = now - self.marks[-1][0] if waits else 0.0
-        return [f"nothing was answered for {clock(silent)}"] if silent >= MINUTE else []
+        return [f"no answer for {clock(silent)}"] if silent >= MINUTE else []
 
 
 def _costs(failed: int, dollars: float | None) -> list[str]:
