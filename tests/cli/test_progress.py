@@ -50,11 +50,11 @@ def test_a_log_says_that_nothing_comes_and_less_and_less_often(monkeypatch) -> N
     lines.close()
     assert not lines.look()
     assert [line.partition("answering: ")[2] for line in stream.getvalue().splitlines()] == [
-        "0 of 12, nothing was answered for 1:20",
-        "0 of 12, nothing was answered for 2:40",
-        "0 of 12, nothing was answered for 5:20",
+        "0 of 12, no answer for 1:20",
+        "0 of 12, no answer for 2:40",
+        "0 of 12, no answer for 5:20",
         "3 of 12 (25%), 0.4/min, 20:00 left",
-        "3 of 12, nothing was answered for 1:10",
+        "3 of 12, no answer for 1:10",
         "3 of 12 in 7:50, 0.4/min",
     ]
 
@@ -66,7 +66,7 @@ def test_a_phase_looks_for_itself_until_it_is_dropped(monkeypatch) -> None:
     ends = time.monotonic() + 20
     while not stream.getvalue() and time.monotonic() < ends:
         time.sleep(0.01)
-    assert "nothing was answered for 0:00" in stream.getvalue()
+    assert "no answer for 0:00" in stream.getvalue()
     del shown
     while threading.active_count() > before and time.monotonic() < ends:
         time.sleep(0.01)

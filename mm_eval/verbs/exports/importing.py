@@ -192,9 +192,7 @@ def _count_repeats(one: Imported, config: TaskConfig) -> None:
             counted(more, "row has", "rows have"),
             "the first counts" if count == 1 else f"the first {count} count",
         )
-        one.notes.append(
-            f"{config.row_name}: {of} have more than {count} answers, as most have; the first {count} count"
-        )
+        one.notes.append(f"{config.row_name}: {of} more than the {counted(count, 'answer')} of most rows: {first}")
     if config.repeats == 1 < count:
         if one.log.suite == OWN:  # an export keeps the rule of its run
             one.keys = {"repeats": count}

@@ -282,7 +282,7 @@ class Client:
         self.gate.throttled(tries.sent_at, wait)
         if self.gate.refused_for() > self.limits.deadline:
             fatal = Fatal(
-                f"the quota has been used up for {self.gate.refused_for() / 60:.0f} minutes, and every request is refused: {what}.",
+                f"the quota has been used up for {self.gate.refused_for() / 60:.0f} minutes, for every request: {what}.",
                 hint="The answers are kept. Run the same command later to continue, or raise deadline=.",
             )
             fatal.attempts = tries.attempts

@@ -130,7 +130,11 @@ def test_several_answers_in_a_log_of_lm_eval_are_repeats(imported, tmp_path: Pat
 @pytest.mark.parametrize(
     ("counts", "metric", "said"),
     [
-        ([1, 2, 1, 1, 1, 1, 1, 1], "exact_match,none", "the first 1 of the answers in 1 row count, since most have 1"),
+        (
+            [1, 2, 1, 1, 1, 1, 1, 1],
+            "exact_match,none",
+            "1 row has more than the 1 answer of most rows: the first counts",
+        ),
         ([2, 2, 2, 1, 2, 2, 2, 2], "pass@1(exact_match),none", "1 of 8 rows of the log left out"),
     ],
 )

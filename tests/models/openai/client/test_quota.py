@@ -77,7 +77,7 @@ def test_a_quota_that_stays_used_up_ends_the_run_after_one_deadline_for_all() ->
 
     server, kept = Server(handle), []
     started = server.loop.time()
-    with pytest.raises(ModelError, match="quota is used up.*same command later"):
+    with pytest.raises(ModelError, match="quota has been used up.*same command later"):
         for _, found in server.model(num_concurrent=8).generate(questions(1000)):
             kept.append(found)
     assert 10 < len(kept) <= 20 and 3500 < server.loop.time() - started < 3700
