@@ -188,11 +188,9 @@ def _count_repeats(one: Imported, config: TaskConfig) -> None:
     count = max(rows, key=lambda each: (rows[each], each), default=1)
     more = sum(docs for each, docs in rows.items() if each > count)
     if config.repeats == 1 and more:
-        of, first = (
-            counted(more, "row has", "rows have"),
-            "the first counts" if count == 1 else f"the first {count} count",
-        )
-        one.notes.append(f"{config.row_name}: {of} more than the {counted(count, 'answer')} of most rows: {first}")
+        of = counted(more, "row has", "rows have")
+        end = "the first counts" if count == 1 else f"the first {count} count"
+        one.notes.append(f"{config.row_name}: {of} more than the {counted(count, 'answer')} of most rows: {end}")
     if config.repeats == 1 < count:
         if one.log.suite == OWN:  # an export keeps the rule of its run
             one.keys = {"repeats": count}
