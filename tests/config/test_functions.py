@@ -181,6 +181,7 @@ class Circle:
 LONG = "[" + "(1, [2, {3: -4}]), " * 400 + "]"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("what", few(["files", "choices", "options"], "options"))
 def test_python_is_read_in_threads(what: str, tmp_path: Path) -> None:
     """Python 3.11 fails where two threads make syntax trees: "AST constructor recursion depth mismatch"."""

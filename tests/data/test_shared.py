@@ -24,7 +24,7 @@ from mm_eval.data.media import own_file, picture_digest
 from mm_eval.data.shared import original_of
 from mm_eval.prompt.visuals import PictureCache
 from mm_eval.results.media import Media
-from tests.sets import each_of
+from tests.sets import each_of, few
 
 
 @pytest.fixture(autouse=True)
@@ -150,7 +150,7 @@ def _thread() -> str:
     return threading.current_thread().name
 
 
-@pytest.mark.parametrize("cores", [1, 4])
+@pytest.mark.parametrize("cores", few([1, 4], at=[1]))
 def test_a_picture_is_decoded_and_hashed_once_in_a_run_its_page_included(
     cli, pictures, cores: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -258,6 +258,7 @@ def test_without_a_cache_folder_pictures_are_read_as_before(tmp_path: Path, monk
     assert picture_digest(open_picture(content)) == picture_digest(Image.open(io.BytesIO(content)))
 
 
+@pytest.mark.full
 def test_thumbnails_that_fail_cost_no_answer_and_are_made_by_the_next_launch(
     cli, pictures, monkeypatch: pytest.MonkeyPatch
 ) -> None:

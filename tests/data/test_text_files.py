@@ -23,6 +23,7 @@ from mm_eval.data.dataset import docs_of, load_docs, load_further
 from mm_eval.data.docs import Docs, picture_files
 from mm_eval.data.source import DataSource
 from mm_eval.values.errors import ConfigError, MMEvalError
+from tests.sets import few
 
 SMALLEST, NULL = 0.1234567890123456, None
 JSON_ROWS: list[dict[str, Any]] = [
@@ -155,7 +156,7 @@ WRITERS = [
 ]
 
 
-@pytest.mark.parametrize("write", WRITERS)
+@pytest.mark.parametrize("write", few(WRITERS, at=[1]))
 def test_a_file_keeps_what_it_says_wherever_it_lies(write: Callable[[Path], Any], tmp_path: Path) -> None:
     folder = tmp_path / "root" / "org" / "name"
     folder.mkdir(parents=True)
@@ -180,7 +181,7 @@ def test_a_file_keeps_what_it_says_wherever_it_lies(write: Callable[[Path], Any]
     assert repr(rows_of(own)) == repr(rows)
 
 
-@pytest.mark.parametrize("write", [write_json_lines, write_csv])
+@pytest.mark.parametrize("write", few([write_json_lines, write_csv], at=[1]))
 def test_large_files_are_mapped_and_read_in_parts_that_decide_together(
     write: Callable[[Path], Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -64,7 +64,7 @@ def test_how_long_an_outage_may_last_is_stated(limit: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("failure", [REFUSED, httpx.ConnectTimeout("no reply"), httpx.ReadError("reset")])
-@pytest.mark.parametrize("under_way", few([1, 32], at=(0,)))
+@pytest.mark.parametrize("under_way", few([1, 32], at=[0]))
 def test_a_restarted_server_fails_no_question(failure: Exception, under_way: int, tmp_path: Path) -> None:
     server = Faulty(failure, lambda now: 2 <= now < 200)
     outcome = ask(tmp_path, server, 200, num_concurrent=under_way, deadline=600)
@@ -91,7 +91,7 @@ def test_a_server_that_dies_for_good_keeps_what_it_answered(tmp_path: Path) -> N
     assert len(read_journal(tmp_path).answers) == outcome.answered
 
 
-@pytest.mark.parametrize("status", few([502, 503, 504], at=(0,)))
+@pytest.mark.parametrize("status", few([502, 503, 504], at=[0]))
 @pytest.mark.parametrize("started", [0, 30])
 def test_a_server_that_loads_is_waited_for(status: int, started: int, tmp_path: Path) -> None:
     loading = httpx.Response(status, text="Loading model")
@@ -104,7 +104,7 @@ def test_a_server_that_loads_is_waited_for(status: int, started: int, tmp_path: 
     assert f"HTTP {status}: 'Loading model'" in str(outcome.stopped) and dead.loop.time() - dead.began <= 310
 
 
-@pytest.mark.parametrize("kind", [503, "reset", "500"])
+@pytest.mark.parametrize("kind", few([503, "reset", "500"], at=[0]))
 def test_a_question_that_always_fails_so_fails_alone(kind: object) -> None:
     """Though the server breaks off, or answers 503, for this question: others are answered meanwhile."""
 
@@ -219,6 +219,7 @@ def test_a_retry_after_that_makes_no_sense_is_none(value: str) -> None:
     assert retry_after({"retry-after": "Fri, 31 Dec 1999 23:59:59 GMT", "date": value}) is not None
 
 
+@pytest.mark.full
 def test_the_first_question_goes_alone_and_costs_no_throughput() -> None:
     server = Server(lambda body, nth: echo(body))
     answers(server, 2000, num_concurrent=64)
@@ -255,11 +256,14 @@ def dead_run(cli, *more: str, url: str = "http://127.0.0.1:9/v1", tasks: str = "
 
 @pytest.mark.parametrize(
     ("url", "reason"),
-    [
-        ("http://127.0.0.1:9/v1", "Connect call failed"),
-        ("http://no-such-host.invalid/v1", "Name or service not known|Temporary failure|No address"),
-        (f"http://{'a' * 70}.invalid/v1", "label empty or too long|Name or service|Temporary failure"),
-    ],
+    few(
+        [
+            ("http://127.0.0.1:9/v1", "Connect call failed"),
+            ("http://no-such-host.invalid/v1", "Name or service not known|Temporary failure|No address"),
+            (f"http://{'a' * 70}.invalid/v1", "label empty or too long|Name or service|Temporary failure"),
+        ],
+        at=[0],
+    ),
 )
 def test_a_dead_address_is_told_in_words_and_exit_code_3(url: str, reason: str, cli) -> None:
     ran = dead_run(cli, "max_outage=1", url=url)
@@ -273,6 +277,7 @@ def test_a_url_that_is_none_is_told_before_the_first_request(url: str) -> None:
         OpenAI({"base_url": url, "model": "m"}, ModelSettings()).prepare()
 
 
+@pytest.mark.full
 def test_a_real_server_that_is_killed_and_started_again_fails_nothing(cli, caplog) -> None:
     async def handle(exchange: Exchange) -> None:
         await asyncio.sleep(0.02)

@@ -22,6 +22,7 @@ from mm_eval.values import files as files_module
 from mm_eval.values.errors import ConfigError, StoreError
 from mm_eval.write_run import score_tasks
 from tests.processes import HANGS
+from tests.sets import few
 
 TASKS = ("--tasks", "mme", "--model", "dummy", "--sample", "--limit", "60")
 SLOW_MODEL = Path(__file__).parent.parent / "cli" / "slow_model.py"
@@ -41,7 +42,7 @@ def refusing_disk(monkeypatch: pytest.MonkeyPatch, number: int) -> None:
     monkeypatch.setattr(files_module.os, "write", refuse)
 
 
-@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EDQUOT, errno.EIO])
+@pytest.mark.parametrize("number", few([errno.ENOSPC, errno.EDQUOT, errno.EIO], at=[0]))
 def test_a_disk_that_is_still_full_at_the_relaunch_is_exit_3_and_one_sentence(cli, monkeypatch, number: int) -> None:
     first = cli(*TASKS, "--limit", "8")
     before = journal_file(first.folder).read_bytes()
@@ -125,7 +126,9 @@ def test_results_that_cannot_be_written_are_exit_3_and_the_answers_stay(cli, tmp
     assert len(refused.err.strip().splitlines()) == 1 and len(read_journal(folder).answers) == 8
 
 
-@pytest.mark.parametrize("raised", [OSError(errno.ENOSPC, "No space left"), RuntimeError("a codec"), MemoryError()])
+@pytest.mark.parametrize(
+    "raised", few([OSError(errno.ENOSPC, "No space left"), RuntimeError("a codec"), MemoryError()], at=[0])
+)
 def test_thumbnails_and_pages_that_fail_cost_a_note(cli, monkeypatch, raised: Exception) -> None:
     def refuse(*_: object) -> int:
         raise raised
@@ -162,7 +165,7 @@ def without_last_end(path: Path) -> None:
     path.write_bytes(path.read_bytes().rstrip(b"\n"))
 
 
-@pytest.mark.parametrize("copied", [crlf, mixed, marked, padded, with_cr, without_last_end])
+@pytest.mark.parametrize("copied", few([crlf, mixed, marked, padded, with_cr, without_last_end], at=[1]))
 def test_a_journal_that_was_copied_or_edited_loses_none_of_its_answers(cli, copied) -> None:
     """CRLF, CR and mixed line ends, a byte order mark, blank lines, NUL bytes around records, no newline at the end."""
     first = cli(*TASKS)
@@ -192,7 +195,7 @@ def dangling_link(path: Path) -> None:
     path.symlink_to(path.with_name("unmounted"))
 
 
-@pytest.mark.parametrize("spoil", [folder_in_its_place, dangling_link, os.mkfifo])
+@pytest.mark.parametrize("spoil", few([folder_in_its_place, dangling_link, os.mkfifo], at=[0]))
 @pytest.mark.parametrize("verb", ["run", "score"])
 def test_a_journal_file_that_cannot_be_opened_is_one_clear_error(cli, spoil, verb: str) -> None:
     first = cli(*TASKS, "--limit", "8")

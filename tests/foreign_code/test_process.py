@@ -138,6 +138,7 @@ def test_a_value_comes_back_as_it_went(crossing: RemoteFunction, value: Any) -> 
     assert found == value and type(found) is type(value)
 
 
+@pytest.mark.full
 def test_a_metric_gets_its_answer_as_a_list_and_as_a_text_there_too(load: Load) -> None:
     f = load(
         "import lm_eval.api.metrics\ndef f(r, p): return [p[0].strip(), p.strip(), r[0] in p[0], float(r), type(p) is list]"

@@ -21,6 +21,7 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.verbs.report.release.numbers import release_table
 from mm_eval.verbs.report.release.text import as_csv, as_markdown
 from tests.conftest import ROOT, Ran
+from tests.sets import few
 
 TASK = """
 task: own
@@ -192,7 +193,7 @@ def test_a_number_of_several_runs(run: RunOwn, own: Path) -> None:
 
 @pytest.mark.parametrize(
     ("old", "new", "more", "name", "why"),
-    [
+    few([
         ("", "", ["--limit", "10"], "Big-7B", "part of the data (10 of 40 documents)"),
         ("", "", [], "", "other model (the report has Big-7B, Small-1B; --name says which one this is)"),
         ("", "", [], "Small-1B", "no number of Small-1B is in the report"),
@@ -205,7 +206,7 @@ def test_a_number_of_several_runs(run: RunOwn, own: Path) -> None:
         ("", "", ["--system_instruction", "Be good."], "Big-7B", "settings overridden (system_instruction is 'Be good.'"),
         ("metric: exact_match", "metric: anls", ["--predict_only"], "Big-7B", ""),
         ("metric: exact_match", "metric: bleu", [], "Big-7B", "this run has no bleu"),
-    ],
+    ], at=[0, 1, 2]),
 )  # fmt: skip
 def test_what_can_not_be_compared(
     run: RunOwn, own: Path, old: str, new: str, more: list[str], name: str, why: str

@@ -25,6 +25,7 @@ from mm_eval.values.types import Answer, Instance, Slot
 from mm_eval.verbs.study.earlier import EarlierAnswers
 from tests.folders import results_of
 from tests.rounds.talking import DOCS, TASK, TURNS, UTILS, Talker, run, turns_of, write
+from tests.sets import few
 
 
 def rows_of(folder: Path) -> list[dict]:
@@ -134,6 +135,7 @@ def cut_journal(folder: Path, lines: int) -> None:
     (folder / "results.json").unlink()
 
 
+@pytest.mark.full
 def test_a_run_that_is_cut_anywhere_asks_nothing_twice(tmp_path: Path) -> None:
     task, whole = write(tmp_path / "task"), tmp_path / "whole"
     run(task, whole, Talker(3))
@@ -321,7 +323,7 @@ def test_a_task_of_one_turn_shares_the_first_answer_of_a_conversation(tmp_path: 
         assert not again.asked
 
 
-@pytest.mark.parametrize("together", [False, True])
+@pytest.mark.parametrize("together", few([False, True], at=[0]))
 def test_answers_are_shared_between_runs_and_the_last_conversation_ends_too(tmp_path: Path, together: bool) -> None:
     """Where no answer was asked for, the end of the last conversation was never recorded: its document was in no number."""
     task, cache = write(tmp_path / "task"), str(tmp_path / "cache")
@@ -439,7 +441,7 @@ class Other(Talker):
             yield instance, replace(answer, output=f"no {answer.output}") if isinstance(answer, Answer) else answer
 
 
-@pytest.mark.parametrize("killed", [False, True], ids=["failed", "killed before it"])
+@pytest.mark.parametrize("killed", few([False, True], at=[0]), ids=["failed", "killed before it"])
 def test_a_stale_turn_is_not_scored(tmp_path: Path, killed: bool) -> None:
     """Old later turns and their end do not belong to another answer before them, in whatever order journals are read."""
     task, folder = write(tmp_path / "task"), tmp_path / "run"

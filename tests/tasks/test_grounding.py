@@ -13,7 +13,7 @@ from PIL import Image
 from mm_eval.config.manager import TaskManager
 from mm_eval.values.errors import ConfigError
 from tests.papers.recordings import write_answers
-from tests.sets import each_of
+from tests.sets import each_of, few
 from tests.tasks.answers import answered
 from tests.tasks.made_up import MadeUp
 
@@ -229,13 +229,16 @@ def test_overlaps_and_other_units() -> None:
 
 @pytest.mark.parametrize(
     ("key", "text", "target"),
-    [
-        ("llava", "Bounding box coordinates are specified", "in 1 x 1"),
-        ("qwen2_vl", "Locate left circle, output its bbox coordinates using JSON format.", "in 1000 x 1000"),
-        ("qwen2_5_vl", "Locate left circle, output its bbox coordinates using JSON format.", "in 112 x 168"),
-        ("qwen3_vl", "Locate left circle, output its bbox coordinates using JSON format.", "in 1000 x 1000"),
-        ("internvl", "sentence describes: <ref>left circle</ref>", "in 1000 x 1000"),
-    ],
+    few(
+        [
+            ("llava", "Bounding box coordinates are specified", "in 1 x 1"),
+            ("qwen2_vl", "Locate left circle, output its bbox coordinates using JSON format.", "in 1000 x 1000"),
+            ("qwen2_5_vl", "Locate left circle, output its bbox coordinates using JSON format.", "in 112 x 168"),
+            ("qwen3_vl", "Locate left circle, output its bbox coordinates using JSON format.", "in 1000 x 1000"),
+            ("internvl", "sentence describes: <ref>left circle</ref>", "in 1000 x 1000"),
+        ],
+        at=[0, 3],
+    ),
 )
 def test_the_prompt_and_the_target_have_the_same_units(cli: Any, key: str, text: str, target: str) -> None:
     ran = cli("show", "refcoco_val", "--sample", "--model", "dummy", "--prompt_key", key)
@@ -294,12 +297,15 @@ def test_clicks_by_platform_and_type(cli: Any, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("task", "key", "units", "target"),
-    [
-        ("screenspot_v2", "llava", "within [0, 1].", "in 1 x 1"),
-        ("screenspot_v2", "internvl", "within [0, 1000].", "in 1000 x 1000"),
-        ("screenspot_pro", "qwen2_5_vl", "in pixels of the image.", "in 196 x 112"),
-        ("screenspot_pro", "qwen3_vl", "within [0, 1000].", "in 1000 x 1000"),
-    ],
+    few(
+        [
+            ("screenspot_v2", "llava", "within [0, 1].", "in 1 x 1"),
+            ("screenspot_v2", "internvl", "within [0, 1000].", "in 1000 x 1000"),
+            ("screenspot_pro", "qwen2_5_vl", "in pixels of the image.", "in 196 x 112"),
+            ("screenspot_pro", "qwen3_vl", "within [0, 1000].", "in 1000 x 1000"),
+        ],
+        at=[0, 2],
+    ),
 )
 def test_a_click_is_asked_for_in_the_units_of_the_target(
     cli: Any, task: str, key: str, units: str, target: str

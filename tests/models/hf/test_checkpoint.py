@@ -17,7 +17,7 @@ from mm_eval.engine.model import MODELS, ModelSettings, is_bundled, measured, re
 from mm_eval.tools.boxes import resized
 from mm_eval.values.errors import ConfigError
 from tests.models.questions import instance, mixed, outputs, picture
-from tests.sets import each_of
+from tests.sets import each_of, few
 
 Adapter = Callable[..., Any]
 HF = ("hf", "llava", "qwen_vl")
@@ -124,7 +124,7 @@ def _snapshot(checkpoint: Path, cache: Path, model_id: str = "someone/tiny") -> 
     return Path(shutil.copytree(checkpoint, repository / "snapshots" / ("0" * 40)))
 
 
-@pytest.mark.parametrize("way", ["settings", "environment"])
+@pytest.mark.parametrize("way", few(["settings", "environment"], at=[0]))
 def test_a_hub_id_is_read_from_the_cache_without_network(
     way: str, tmp_path: Path, checkpoint: Callable[[str], Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ from mm_eval.engine.model import MODELS, ModelSettings, expect, request_key
 from mm_eval.values.errors import ConfigError
 from tests.folders import write_task
 from tests.models.questions import instance, picture
+from tests.sets import few
 
 DAYS = (datetime.date(2026, 11, 27), datetime.date(2026, 11, 29))
 
@@ -93,7 +94,7 @@ metric_list: [{metric: exact_match}]
 """
 
 
-@pytest.mark.parametrize("stated", [True, False])
+@pytest.mark.parametrize("stated", few([True, False], at=[0]))
 def test_a_run_that_goes_on_later_has_the_day_of_its_first_launch(
     dated: Callable[..., Path], stated: bool, cli: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

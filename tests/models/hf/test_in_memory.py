@@ -55,6 +55,7 @@ def state_of(module: Any) -> list[Any]:
     return found
 
 
+@pytest.mark.full
 def test_a_pipeline_is_its_model_and_its_processor(tmp_path, llava):
     """It was called as a function of messages, and each document failed."""
     from transformers import pipeline

@@ -168,7 +168,7 @@ def test_many_prompts_together_are_alone(adapter: Adapter, kind: str) -> None:
     assert {key: text for row in generating for key, text in outputs(alone.generate([row])).items()} == said
 
 
-@pytest.mark.parametrize("kind", ["mllama", "paligemma"])
+@pytest.mark.parametrize("kind", few(["mllama", "paligemma"], at=[0]))
 def test_prompts_of_other_kinds_of_attention_share_forwards(adapter: Adapter, kind: str) -> None:
     """Eight prompts and two choices each took sixteen whole forwards."""
     rows = [instance("What is shown?", [picture(90, 60, n)], doc_id=n // 2, choice=n % 2, continuation=CHOICES[n % 2])
@@ -278,7 +278,7 @@ def test_the_table_lists_what_is_tested() -> None:
     assert set(FAMILIES) == tested and len(FAMILIES) >= 57
 
 
-@pytest.mark.parametrize("kind", ["gemma3", "aya_vision"])
+@pytest.mark.parametrize("kind", few(["gemma3", "aya_vision"], at=[0]))
 def test_sliding_windows_and_recurrent_layers_have_no_holes(adapter: Adapter, kind: str) -> None:
     runtime = adapter(kind).runtime
     assert runtime.prefix_cache and not runtime.holes

@@ -82,7 +82,7 @@ class Plain:
         return str(self.processor.tokenizer.decode(new, skip_special_tokens=True))
 
 
-@pytest.mark.parametrize("kind", few(KINDS_2026, "glmga", "cosmos3_edge"))
+@pytest.mark.parametrize("kind", few(KINDS_2026, "cosmos3_edge"))
 def test_pictures_of_any_size_are_those_of_transformers(
     adapter: Callable[..., Any], checkpoint: Callable[[str], Path], kind: str
 ) -> None:

@@ -48,6 +48,7 @@ def test_pictures_and_frames_as_pictures_are_answered_on_any_version(
     assert json.loads((tmp_path / "b" / "results.json").read_text())["results"]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(("kind", "version"), few([("qwen2_vl", "5.3.0"), ("qwen2_5_vl", "5.17.0")], at=(0,)))
 def test_a_video_that_only_a_later_doc_shows_is_refused_too(
     adapter: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, kind: str, version: str

@@ -75,6 +75,7 @@ def test_the_weights_are_those_of_the_module_and_it_is_as_it_was(tmp_path, plain
         run(wrapped, results.folder, limit=3, processor=processor)
 
 
+@pytest.mark.full
 def test_sampling_waits_for_no_other_process(tmp_path, plain, monkeypatch) -> None:
     """Transformers generates in lockstep where ZeRO-3 is on, or the module belongs to FSDP2."""
     wrapped = fsdp2(loaded("tiny-llava")[0])

@@ -154,7 +154,7 @@ def _greedy(model: Any, prompt: list[int], steps: int) -> list[int]:
     return new
 
 
-@pytest.mark.parametrize("kind", few(KINDS, *QUICK))
+@pytest.mark.parametrize("kind", few(KINDS, "gpt2", "mpt"))
 def test_short_cuts_are_whole_forwards(kind: str) -> None:
     from mm_eval.models.hf.inference.cache import runtime_of
     from mm_eval.models.hf.inference.decoding import GenerationRow
@@ -237,6 +237,7 @@ def test_an_unlisted_type_is_held_to_its_text_part(adapter: Adapter, monkeypatch
     assert family is UNKNOWN and "'llama'" in reason
 
 
+@pytest.mark.full
 def test_a_text_type_that_refuses_a_cache_answers_without_one(
     adapter: Adapter, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

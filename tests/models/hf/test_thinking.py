@@ -18,6 +18,7 @@ from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer
 from tests.models.questions import instance
 from tests.models.tiny_random import TEXT, TEXT_TEMPLATE, tokenizer
+from tests.sets import few
 
 OPENS = TEXT_TEMPLATE.replace("assistant:{% endif %}", "assistant:<think>\n{% endif %}")
 PLAIN = TEXT_TEMPLATE + "{# content.split('</think>')[-1] #}"
@@ -66,7 +67,7 @@ def said(thinker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Call
     return answered
 
 
-@pytest.mark.parametrize("in_place", [True, False])
+@pytest.mark.parametrize("in_place", few([True, False], at=[0]))
 def test_a_stop_string_ends_the_answer_and_not_the_reasoning(said: Callable[..., Answer], in_place: bool) -> None:
     found = said("<think>A?\n\nNo\n</think>\n\nB\nbecause", until=["\n"], in_place=in_place)
     assert (found.output, found.ended) == ("B", "stop")

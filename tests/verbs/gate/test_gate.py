@@ -15,6 +15,7 @@ from mm_eval.verbs.gate.gate import BROKEN, HOLDS, OPEN, gate
 from mm_eval.verbs.study.compare import compare
 from mm_eval.verbs.study.one_sided import upper_end
 from tests.results.conftest import base, dummy_run, mme_rows, perfect, ran, worse  # noqa: F401
+from tests.sets import few
 
 
 @pytest.fixture
@@ -34,7 +35,7 @@ def runs(perfect, worse):  # noqa: F811
 
 
 @pytest.mark.parametrize(
-    ("allowed", "verdict", "state"), [(1900, GO, HOLDS), (5, NO_GO, BROKEN), (790, UNDECIDED, OPEN)]
+    ("allowed", "verdict", "state"), few([(1900, GO, HOLDS), (5, NO_GO, BROKEN), (790, UNDECIDED, OPEN)], at=[0, 1])
 )
 def test_the_bounds_decide(policy, runs, allowed, verdict, state):
     found = gate(policy(f"mme: {{loss: {allowed}}}"), *runs)
@@ -48,6 +49,7 @@ def test_the_bounds_decide(policy, runs, allowed, verdict, state):
     assert checked.low < 790 < checked.high
 
 
+@pytest.mark.full
 def test_alpha_is_shared_by_the_clauses_that_decide_and_an_advisory_one_never_does(policy, dummy_run, base):  # noqa: F811
     run = RecordedRun.read(dummy_run)
     found = gate(policy("alpha: 0.1\ndefault: {loss: 5}"), run, run)
@@ -132,7 +134,7 @@ def test_a_mistake_in_a_policy_has_its_line(cli, tmp_path, perfect, text, said):
     assert done.code == 2 and re.search(said, " ".join(done.err.split())), done.err
 
 
-@pytest.mark.parametrize(("outcome", "code"), [("undecided", 3), ("go", 0), ("no-go", 1)])
+@pytest.mark.parametrize(("outcome", "code"), few([("undecided", 3), ("go", 0), ("no-go", 1)], at=[0]))
 def test_the_policy_says_what_undecided_means(cli, tmp_path, perfect, worse, outcome, code):  # noqa: F811
     (tmp_path / "policy.yaml").write_text(f"undecided: {outcome}\nmme: {{loss: 790}}")
     done = cli("gate", tmp_path / "policy.yaml", worse, "--against", perfect, "--format", "json")

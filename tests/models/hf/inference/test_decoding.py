@@ -47,7 +47,7 @@ pictures beside the tokens.
 """
 
 
-@pytest.mark.parametrize("kind", few(KINDS, "llama", "qwen2_vl"))
+@pytest.mark.parametrize("kind", few(KINDS, "qwen2_vl"))
 def test_logits_are_those_of_transformers_cache(adapter: Adapter, kind: str) -> None:
     """Several pictures in one batch, questions of different lengths, rows that leave from the middle, windows of 16 tokens."""
     import torch

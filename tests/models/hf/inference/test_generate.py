@@ -229,6 +229,7 @@ def test_a_broken_picture_fails_all_choices_of_its_doc(adapter: Adapter) -> None
     assert {key for key, answer in answers.items() if isinstance(answer, DataError)} == {(0, 0), (0, 1)}
 
 
+@pytest.mark.full
 @pytest.mark.parametrize(
     ("message", "batch_size", "room"),
     few(

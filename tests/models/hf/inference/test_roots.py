@@ -56,7 +56,7 @@ def test_batches_of_roots_give_the_answers_of_each_question_alone(adapter: Adapt
     close(outputs(together.loglikelihood(scoring)), expected)
 
 
-@pytest.mark.parametrize("kind", ["llava", "qwen2_vl"])
+@pytest.mark.parametrize("kind", few(["llava", "qwen2_vl"], at=[0]))
 def test_all_pictures_of_a_batch_run_together(adapter: Adapter, kind: str) -> None:
     model = adapter(kind, batch_size=18)
     vision = vision_runs(model)
@@ -76,7 +76,7 @@ def test_roots_of_like_length_run_together_and_little_is_padding(adapter: Adapte
 
 
 @pytest.mark.parametrize(
-    ("batch_size", "budget", "most"), [(1, None, 1), (2, None, 2), ("auto", 2.5, 2), ("auto", None, 6)]
+    ("batch_size", "budget", "most"), few([(1, None, 1), (2, None, 2), ("auto", 2.5, 2), ("auto", None, 6)], at=[2, 3])
 )
 def test_a_batch_of_roots_keeps_to_the_limit_and_to_the_tokens_held(
     adapter: Adapter, batch_size: int | str, budget: float | None, most: int

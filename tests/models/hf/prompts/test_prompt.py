@@ -12,6 +12,7 @@ import pytest
 from mm_eval.engine.model import show
 from mm_eval.values.errors import ConfigError, DataError, ModelError
 from tests.models.questions import instance, outputs, picture
+from tests.sets import few
 
 Adapter = Callable[..., Any]
 QWEN_PICTURE = "<|vision_start|><|image_pad|><|vision_end|>"
@@ -70,7 +71,9 @@ def test_a_plain_context_gets_one_placeholder_a_picture_in_front(adapter: Adapte
     assert adapter("llava").writer.write(instance("Which?", chat=False)).text == "Which?"
 
 
-@pytest.mark.parametrize("kind", ["llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", "qwen3_vl"])
+@pytest.mark.parametrize(
+    "kind", few(["llava", "llava_next", "llava_onevision", "qwen2_vl", "qwen2_5_vl", "qwen3_vl"], at=[0, 3])
+)
 def test_plain_prompts_condition_on_their_pictures(adapter: Adapter, kind: str) -> None:
     model = adapter(kind)
 
@@ -120,7 +123,7 @@ def test_the_template_of_an_argument_replaces_the_checkpoints(adapter: Adapter, 
     assert changed.identity(instance("Hi")) != adapter("llama").identity(instance("Hi"))
 
 
-@pytest.mark.parametrize("kind", ["llama", "llava", "qwen2_vl"])
+@pytest.mark.parametrize("kind", few(["llama", "llava", "qwen2_vl"], at=[0, 2]))
 @pytest.mark.parametrize(
     ("context", "continuation"),
     [

@@ -111,7 +111,7 @@ def own_answers(model: Any, rows: Sequence[Instance]) -> dict[tuple[int, int], s
     return found
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS, at=[2]))
 def test_the_times_are_the_files_own(adapter: Adapter, kind: str) -> None:
     """Where the prompt has times, other times change it, and the answer; of Qwen2.5-VL the positions have the mean rate."""
     model = tiny(adapter, kind)
@@ -176,7 +176,7 @@ def test_text_after_a_video_stands_behind_all_of_its_positions(adapter: Adapter,
     assert int(shift) == int(positions.max()) + 1 - len(prompt.ids)
 
 
-@pytest.mark.parametrize("kind", QUICK)
+@pytest.mark.parametrize("kind", few(QUICK, at=[2]))
 def test_three_questions_on_a_video_encode_and_read_it_once(
     adapter: Adapter, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -88,6 +88,7 @@ def test_a_strange_name_is_text_in_every_format(perfect, worse):
     assert "<i>" not in as_html(table)
 
 
+@pytest.mark.full
 def test_a_table_written_as_html_is_a_page(cli, perfect, worse, tmp_path):
     done = cli("report", perfect, worse, "--format", "html", "--output", tmp_path / "table.html")
     assert done.code == 0 and done.out.strip() == str(tmp_path / "table.html"), "the page is never printed"
