@@ -365,6 +365,8 @@ def load_local(path: str, name: str | None, split: str | None, options: Options)
     folder = str(cache.get("cache_dir", datasets_cache() / "mm-eval-folders"))
     if (found := _folder_data(path, name, split, options, builder, f"{folder}-as-written")) is not None:
         return found
+    if (found := _view_data(path, name, split, options, builder, f"{folder}-as-written")) is not None:
+        return found
     found = datasets.load_dataset(path, name, split=split, **{**options, **cache})
     if not options.get("streaming") and not options.get("features"):  # declared ones leave out what they don't name
         check_shards(builder, found)
@@ -392,6 +394,76 @@ def _folder_data(path: str, name: str | None, split: str | None, options: Option
     builder._read_metadata = _Metadata(TextFormat(kinds[files[0].suffix]), files, builder.config.features).read
     builder.download_and_prepare()
     return _of_classes(builder.as_dataset(split=split))
+
+
+def _view_data(path: str, name: str | None, split: str | None, options: Options, known: Any, cache: str) -> Any:
+    """The rows of Arrow files whose texts are views, as polars writes them: as plain texts. None for other data.
+
+    Arrow selects no rows of views and doesn't decode categories of them. known: the builder of `datasets` that has found the
+    files. cache: a folder for the rows.
+    """
+    import datasets
+    import pyarrow as pa
+    from datasets.packaged_modules.arrow.arrow import Arrow
+
+    if not isinstance(known, Arrow) or options.get("streaming") or known.config.features is not None:
+        return None
+    files = [file for names in known.config.data_files.values() for file in _local_files(known, names)[0]]
+    schema = _arrow_schema(files[0]) if files else pa.schema([])
+    plain = pa.schema([field.with_type(_plain_text(field.type)) for field in schema])
+    if plain == schema:
+        return None
+    builder = _builder(path, name, options, cache)
+    builder.info.features = datasets.Features.from_arrow_schema(plain)
+    cast = builder._cast_table
+    builder._cast_table = lambda table: cast(_without_views(table))
+    builder.download_and_prepare()
+    return _of_classes(builder.as_dataset(split=split))
+
+
+def _arrow_schema(file: Path) -> Any:
+    import pyarrow as pa
+
+    with pa.memory_map(str(file)) as source:
+        try:
+            return pa.ipc.open_stream(source).schema
+        except (OSError, pa.ArrowInvalid):
+            return pa.ipc.open_file(source).schema
+
+
+def _plain_text(kind: Any) -> Any:
+    """A type with plain texts in place of views; one of categories that are views is one of texts."""
+    import pyarrow as pa
+
+    if pa.types.is_string_view(kind):
+        return pa.large_string()
+    if pa.types.is_binary_view(kind):
+        return pa.large_binary()
+    if pa.types.is_dictionary(kind):
+        inner = _plain_text(kind.value_type)
+        return kind if inner == kind.value_type else inner
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_plain_text(field.type)) for field in kind])
+    if pa.types.is_fixed_size_list(kind):
+        return pa.list_(_plain_text(kind.value_type), kind.list_size)
+    for is_kind, make in ((pa.types.is_list, pa.list_), (pa.types.is_large_list, pa.large_list)):
+        if is_kind(kind):
+            return make(_plain_text(kind.value_type))
+    return kind
+
+
+def _without_views(table: Any) -> Any:
+    """A table whose categories of views are texts."""
+    import pyarrow as pa
+
+    for place, column in enumerate(table.schema):
+        if pa.types.is_dictionary(column.type) and (kind := _plain_text(column.type)) != column.type:
+            parts = [
+                pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast(kind)).dictionary_decode()
+                for part in table.column(place).chunks
+            ]
+            table = table.set_column(place, column.with_type(kind), pa.chunked_array(parts, kind))
+    return table
 
 
 def _of_classes(found: object) -> object:

@@ -36,6 +36,23 @@ def may_have_data_files(folder: Path) -> bool:
     return card.is_file() and b"data_files" in card.read_bytes()
 
 
+_OTHER_TABLES = (
+    *((f"{at}{name}", "a zarr store") for at in ("", "*.zarr/") for name in ("zarr.json", ".zgroup", ".zarray")),
+    ("_delta_log", "a Delta table"),
+    (".hoodie", "a Hudi table"),
+    ("metadata/*.metadata.json", "an Iceberg table"),
+)
+"""What a table has whose files are not its rows: some hold no rows, others rows that were deleted or replaced since."""
+
+
+def other_table(folder: Path) -> tuple[str, Path] | None:
+    """What kind of table a folder holds whose files can't be read on their own, and where; None if it holds none."""
+    for pattern, kind in _OTHER_TABLES:
+        for found in folder.glob(pattern):
+            return kind, found.parent.parent if found.parent.name == "metadata" else found.parent
+    return None
+
+
 def content_cache(builder: Any, path: str, name: str | None) -> dict[str, object]:
     """{"cache_dir": folder} for `datasets.load_dataset`, by the content of the local files that it reads; {} if none.
 

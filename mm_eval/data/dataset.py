@@ -19,7 +19,7 @@ from typing import Any
 
 from mm_eval.config.foreign_code import FURTHER_DATA, NoStream, Stream, during
 from mm_eval.data.arrow_files import read_rows
-from mm_eval.data.data_files import may_have_data_files
+from mm_eval.data.data_files import may_have_data_files, other_table
 from mm_eval.data.decode import check_pillow
 from mm_eval.data.docs import Docs, fingerprint_of
 from mm_eval.data.manifest import advice_on_missing, hub_ids, known_data_set
@@ -269,6 +269,9 @@ def _load(
     """
 
     def read(one: DataId, place: str | Path) -> Any:
+        if not has_files(kwargs) and Path(place).is_dir() and (table := other_table(Path(place))):
+            hint = "Write its rows as parquet, for instance with pandas or duckdb, and name their folder."
+            raise DataError(f"{str(table[1])!r} is {table[0]}, which is not read.", where=where, hint=hint)
         try:
             rows = read_rows(str(place), one.names, split, options, only_text=needs_datasets)
         except DataError as error:

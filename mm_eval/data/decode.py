@@ -192,6 +192,9 @@ def _open_picture(content: bytes, check: Callable[[Image], None]) -> Image:
     try:
         picture: Image.Image = Image.open(io.BytesIO(content), formats=_formats())
     except UnidentifiedImageError:
+        if content[:4] in (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+"):
+            what = "a TIFF of a kind that Pillow can't read, such as one with more bands than colours"
+            raise UnidentifiedImageError(f"it is {what}; store the bands to show as PNG.") from None
         known = ", ".join(_formats())
         raise UnidentifiedImageError(f"its {len(content)} bytes are not a picture in one of: {known}.") from None
     check_size(picture)

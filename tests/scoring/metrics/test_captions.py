@@ -29,6 +29,11 @@ TOKENS = {  # as CoreNLP 3.4.1 writes them (`PTBTokenizer -preserveLines -lowerC
     "caf\u00e9 \u732b here \U0001f600": "caf\u00e9 \u732b here",
     "&quot;a &amp; b&quot; <br>": "a & b <br>",
     "  ": "",
+    "at a.b@c.de, or x@y.com! a_b@c.de's": "at a.b@c.de, or x@y.com! a_b@c.de's",
+    "fig.  2 and no.  5 but no. 5": "fig 2 and no 5 but no. 5",
+    "at 5:00p.m., '10:30 in the '90s: '50% '12/25": "at 5:00 p.m. 10:30 in the '90s 50 % 12/25",
+    "-6ft and -1st call (555)555-1234": "-6 ft and -1 st call -lrb-555-rrb-555-1234",
+    "www.a.com's http://a.b/c; www.x.de/a,b": "www.a.com 's http://a.b/c; www.x.de/a,b",
 }
 
 CORPUS = [
