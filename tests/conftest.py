@@ -4,6 +4,7 @@ import gc
 import importlib
 import json
 import os
+import shutil
 import sys
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Sequence
@@ -17,6 +18,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")  # a process a core runs tests alr
 import pytest
 
 from mm_eval.cli import main
+from mm_eval.config.index import build_index
 from mm_eval.sandbox.environment import environments
 from tests.processes import Started
 from tests.results.conftest import base, dummy_run, mme_rows, perfect, worse  # noqa: F401 - recorded runs that many folders read
@@ -155,6 +157,20 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         patch.setenv("MM_EVAL_CACHE", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session")
+def known_tasks(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Path], str]:
+    """Makes a cache folder that has the index of the shipped tasks: with an empty one, a test reads their files for a second."""
+    made = tmp_path_factory.mktemp("index")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("MM_EVAL_CACHE", str(made))
+        build_index()
+
+    def copied(folder: Path) -> str:
+        return str(shutil.copytree(made, folder, dirs_exist_ok=True))
+
+    return copied
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -178,8 +178,13 @@ def test_two_files_of_one_folder_with_one_name_are_an_error_that_names_both(mana
 
 
 def test_a_users_task_takes_the_place_of_a_built_in_one_and_the_log_says_so(
-    write: Write, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    write: Write,
+    tmp_path: Path,
+    cache_home: Path,
+    known_tasks: Callable[[Path], str],
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
+    known_tasks(cache_home)
     path = write("mine/mme.yaml", "description: mine\n", task="mme")
     write("more/mme.yaml", "description: more\n", task="mme")
     with caplog.at_level(logging.WARNING):
@@ -196,8 +201,13 @@ def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
 
 
 def test_tasks_of_an_installed_package_are_found_by_its_entry_point(
-    write: Write, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    write: Write,
+    tmp_path: Path,
+    cache_home: Path,
+    known_tasks: Callable[[Path], str],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    known_tasks(cache_home)
     write("other_suite/__init__.py", "raise SystemExit('imported')\n")
     write("other_suite/benchmarks/x.yaml", task="of_a_package")
     monkeypatch.syspath_prepend(str(tmp_path))

@@ -93,8 +93,11 @@ def test_a_file_that_is_not_utf8_names_the_line(tmp_path: Path) -> None:
         load_file(path)
 
 
-def test_a_task_file_in_utf_16_is_found_by_its_name(tmp_path: Path) -> None:
+def test_a_task_file_in_utf_16_is_found_by_its_name(
+    tmp_path: Path, cache_home: Path, known_tasks: Callable[[Path], str]
+) -> None:
     """PowerShell writes it; its task was said to be unknown."""
+    known_tasks(cache_home)
     (tmp_path / "other_name.yaml").write_bytes("task: windows_own\r\ntag: [w_tag]\r\n".encode("utf-16"))
     for name in ("windows_own", "w_tag"):
         with pytest.raises(ConfigError, match="the file is not UTF-8"):

@@ -28,9 +28,9 @@ from tests.sets import each_of, few
 
 
 @pytest.fixture(autouse=True)
-def own_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def own_cache(tmp_path: Path, known_tasks: Callable[[Path], str], monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test begins without pictures that another one has decoded."""
-    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MM_EVAL_CACHE", known_tasks(tmp_path / "cache"))
     new_process()
     yield
     new_process()

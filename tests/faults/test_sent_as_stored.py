@@ -74,10 +74,10 @@ def sent(server):
 class Runs:
     """Runs of one task in one folder, each with a server of its own."""
 
-    def __init__(self, path, monkeypatch):
+    def __init__(self, path, cache, monkeypatch):
         self.path, self.monkeypatch = path, monkeypatch
         self.decoded = 0
-        monkeypatch.setenv("MM_EVAL_CACHE", str(path / "cache"))
+        monkeypatch.setenv("MM_EVAL_CACHE", cache)
         whole = decode._decode
 
         def counted(content, check):
@@ -126,8 +126,8 @@ class Runs:
 
 
 @pytest.fixture
-def runs(tmp_path, monkeypatch):
-    yield Runs(tmp_path, monkeypatch)
+def runs(tmp_path, known_tasks, monkeypatch):
+    yield Runs(tmp_path, known_tasks(tmp_path / "cache"), monkeypatch)
     decode._recent.cache_clear()  # a test may have made it smaller
 
 

@@ -246,10 +246,10 @@ def test_mlvu_is_the_mean_over_tasks_of_unequal_size(cli: Any, tmp_path: Path) -
 
 
 def test_without_pyav_tasks_are_listed_and_a_video_task_says_how_to_install_it(
-    cli: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    cli: Any, tmp_path: Path, known_tasks: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "av", None)
-    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MM_EVAL_CACHE", known_tasks(tmp_path / "cache"))
     frames._chosen.cache_clear()
     frames._about.cache_clear()
     assert "longvideobench_val_i" in cli("ls", "tasks").out

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,9 +16,13 @@ TASK = "dataset_path: d\ntest_split: test\ndoc_to_text: q\n"
 @pytest.mark.parametrize("order", ["tasks colour --include_path DIR", "tasks --include_path DIR colour",
                                    "--include_path DIR tasks colour", "--include-path=DIR tasks colour"])  # fmt: skip
 def test_the_word_may_stand_before_or_behind_an_option(
-    order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    order: str,
+    tmp_path: Path,
+    known_tasks: Callable[[Path], str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("MM_EVAL_CACHE", known_tasks(tmp_path / "cache"))
     mine = tmp_path / "mine"
     mine.mkdir()
     for name in ("my_colours", "my_shapes"):
@@ -32,8 +37,13 @@ def test_a_word_too_many_is_still_told(capsys: pytest.CaptureFixture[str]) -> No
 
 
 @pytest.fixture
-def ls(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):
-    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
+def ls(
+    tmp_path: Path,
+    known_tasks: Callable[[Path], str],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+):
+    monkeypatch.setenv("MM_EVAL_CACHE", known_tasks(tmp_path / "cache"))
     monkeypatch.setenv("COLUMNS", "200")
     (tmp_path / "mine").mkdir()
 
