@@ -256,7 +256,7 @@ function drawCharts() {
   if (parts.length > 1) drawings.push(card(`${row.label} by ${picked("h-level")}`, dots(parts)));
   if (axis && drawable(row, axis)) drawings.push(card(`${row.label} against ${AXES[axis]}`, scatter(row, axis)));
   byId("drawings").replaceChildren(...drawings);
-  byId("series").replaceChildren(...columns().flatMap((place) => [make("span", { class: "series", style: `background:${colour(place)}` }), about.columns[place].name]));
+  byId("series").replaceChildren(...columns().filter((place) => about.rows.some((one) => hasNumber(one.cells[place]))).flatMap((place) => [make("span", { class: "series", style: `background:${colour(place)}` }), about.columns[place].name]));
 }
 // The order of the models: of its list, or by a row
 function orderBy(value) {

@@ -134,6 +134,7 @@ def _sentence(table: ReleaseTable, columns: list[str], rows: list[Row]) -> str:
             ahead, behind = ahead + up, behind + (not up)
     same = len(both) - ahead - behind
     of = f"on {ahead} of {counted(len(both), 'benchmark')}"
+    two = "" if len(columns) < 3 else "The two best on average: " if table.average else "The first two models: "
     parts = [
         f"{a} is ahead of {b} {of}"
         if ahead or behind
@@ -145,6 +146,7 @@ def _sentence(table: ReleaseTable, columns: list[str], rows: list[Row]) -> str:
         parts[0] += f", behind on {behind}"
     if same and (ahead or behind):
         parts[0] += f"; {counted(same, 'shows', 'show')} no significant difference"
+    parts[0] = two + parts[0]
     parts += [why] if (why := why_not_significant(table, a, b)) else []
     if table.average:
         parts.append(_of_averages(table, a, b, rows))

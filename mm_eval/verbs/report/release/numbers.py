@@ -27,7 +27,7 @@ from mm_eval.values.types import MetricKey
 from mm_eval.values.words import listed
 from mm_eval.verbs.report.release.average import add_average
 from mm_eval.verbs.report.release.columns import add_gains
-from mm_eval.verbs.report.release.differences import parts_below
+from mm_eval.verbs.report.release.differences import parts_below, wins
 from mm_eval.verbs.report.release.ranking import differently_judged, rank, set_apart, set_apart_by_judge
 from mm_eval.verbs.report.release.table import Coverage, ReleaseNumber, ReleaseTable
 
@@ -155,6 +155,8 @@ def release_table(
     rank(table)
     add_average(table)
     table.parts += parts_below(table)
+    if len(table.measured) > 2 and any(table.differences.values()) and not any(wins(table).values()):
+        table.notes.append("No model is significantly ahead of another.")
     return table
 
 

@@ -105,6 +105,10 @@ def test_the_sentence_says_what_the_tests_say(model) -> None:
     assert not abilities(release_table([model("a", tasks="mmstar,mme"), model("b", tasks="mmstar,mme")]))
     same = release_table([model("c"), model("d")])
     assert same.sentence.startswith("c and d show no significant difference on any of 4 benchmarks. Average ")
+    three = release_table([model("c"), model("d"), model("e")])
+    assert three.sentence.startswith("The two best on average: c and d show no significant difference on any of 4")
+    assert "No model is significantly ahead of another." in three.notes
+    assert "Who beats whom" not in [part.title for part in three.parts], "a table of zeros says nothing"
 
 
 @pytest.mark.full
