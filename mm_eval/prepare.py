@@ -71,6 +71,7 @@ class Prepared(OpenedRun):
     answers_of_other_runs: makes the answers that are taken over. given: the model is the caller's, who closes it.
     deciding: the run stops when it is decided (`--stop_when`, `--until_interval`).
     sandbox: where code of the model is run; None where no task offers the tool.
+    repeats_apart: a question is asked again only after all others have been asked, so that no batch answers it twice.
     """
 
     model: Model
@@ -78,6 +79,7 @@ class Prepared(OpenedRun):
     answers_of_other_runs: Callable[[Model], KnownAnswers] | None = None
     deciding: Deciding | None = None
     sandbox: Sandbox | None = None
+    repeats_apart: bool = False
 
     def spec(self) -> dict[str, object]:
         """What decides the answers, for run.json: two launches with equal specs are one run."""

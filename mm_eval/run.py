@@ -12,7 +12,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
@@ -42,7 +42,7 @@ from mm_eval.engine.progress import Progress
 from mm_eval.first_scores import first_scores, show_scores
 from mm_eval.open_run import OpenedRun
 from mm_eval.open_tasks import Asking, OpenedTasks, Pass
-from mm_eval.pending import find_pending
+from mm_eval.pending import Pending, find_pending
 from mm_eval.prepare import Prepared, check_same_questions, is_imported, prepare, prepare_from_spec
 from mm_eval.request import DEFAULT_MODEL, RunRequest, ScoreOptions, named_tasks
 from mm_eval.results.assemble import assemble
@@ -363,8 +363,7 @@ def _answer(
             progress.tasks({name: pending.requests_of(name) for name in prepared.tasks})
             asker.settled = first_scores(prepared, state, pending, progress) or asker.settled
             asking = Asking(folder, state, journal, outcome, stop, progress, elsewhere, own.count)
-            at_once = [Pass(CheapestOrder(pending.instances()), pending.mine)]
-            for each in deciding.passes(prepared, asking, pending) if deciding else at_once:
+            for each in deciding.passes(prepared, asking, pending) if deciding else _passes(prepared, pending):
                 progress.start("answering", pending.share - pending.answered - outcome.answered)
                 asker.ask(each.requests)
                 progress.stop()
@@ -381,6 +380,15 @@ def _answer(
             if fail_at is not None:
                 outcome.hold_to(fail_at)
     return outcome
+
+
+def _passes(prepared: Prepared, pending: Pending) -> Iterator[Pass]:
+    """All pending requests at once; or those of each repeat."""
+    if not prepared.repeats_apart:
+        yield Pass(CheapestOrder(pending.instances()), pending.mine)
+        return
+    for repeat in range(max(config.times_asked for config in prepared.configs.values())):
+        yield Pass(CheapestOrder(each for each in pending.instances() if each.repeat == repeat), pending.mine)
 
 
 def _interpreters(

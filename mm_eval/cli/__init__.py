@@ -97,6 +97,10 @@ VERBS = {
         "mm_eval.verbs.gate.verb",
         "check a run against a policy of allowed losses: GO, NO-GO or undecided, with an exit code for CI",
     ),
+    "same": (
+        "mm_eval.verbs.same.verb",
+        "say whether two endpoints, builds or checkpoints are one model, with levels of evidence",
+    ),
     "plan": (
         "mm_eval.deciding.plan_verb",
         "compute how many documents a difference needs, and what a release can detect",
@@ -140,7 +144,7 @@ VERBS = {
 GROUPS = {
     "run": ("run", "score", "prompts", "watch"),
     "look": ("report", "view", "diagnose", "show", "ls", "protocols"),
-    "compare": ("compare", "gate", "why", "blind", "effort", "plan"),
+    "compare": ("compare", "gate", "same", "why", "blind", "effort", "plan"),
     "share": ("export", "import", "bundle", "fetch"),
     "check": ("validate", "doubt", "judge", "sandbox", "tools"),
 }

@@ -59,7 +59,12 @@ def _load_installed(name: str, include_path: str | None) -> Loaded | None:
 
 
 def _is_trusted(reference: FunctionRef, include_path: str | None) -> bool:
-    folders = [*default_folders(), *entry_point_folders(), *([Path(include_path)] if include_path else [])]
+    folders = [
+        Path(__file__).parents[1],
+        *default_folders(),
+        *entry_point_folders(),
+        *([Path(include_path)] if include_path else []),
+    ]
     file = reference.file.resolve()
     return any(file.is_relative_to(folder.resolve()) for folder in folders)
 

@@ -163,7 +163,7 @@ class Model:
 
     facts: what is known of the model beside its answers. Set to what an equal model elsewhere, or an earlier launch, found out.
 
-    Four further methods are called where an adapter has them:
+    Five further methods are called where an adapter has them:
 
     check(first, more)  raises ConfigError if the model can't answer a task's requests, as far as that is known before the first
                         one. first: those of the task's first doc, without pictures. more: those of its first docs, with
@@ -172,6 +172,8 @@ class Model:
     stop(at_once)       no new request follows. At once: a signal handler says so, and those in flight get a few seconds.
                         Otherwise failures or a budget end a run, and those that the model has begun are recorded.
     notes(usage)        what a reader of the results should know, beside the tokens and their price.
+    keep_places(count)  generated answers carry the likeliest tokens at so many of their first places (`Answer.places`). This
+                        changes neither an answer nor a key.
     """
 
     facts: ModelFacts = ModelFacts()
@@ -323,6 +325,13 @@ def prepare_once(model: Model) -> None:
         with faults_of(model, "prepare"):
             model.prepare()
         model._prepared = True
+
+
+def keep_places(model: Model, count: int) -> None:
+    """Has a model's answers carry the likeliest tokens of their first places, if it can give them. Before it is prepared."""
+    if keep := _own(model, "keep_places"):
+        with faults_of(model, "keep_places"):
+            keep(count)
 
 
 def close_model(model: Model) -> None:

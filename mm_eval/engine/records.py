@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import time
 import zlib
@@ -70,6 +71,11 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, object]:
     output["cut"] = answer.cut
     if answer.model:
         output["model"] = answer.model
+    if answer.places:
+        output["places"] = [
+            [place.token, {token: ll for token, ll in place.likeliest.items() if math.isfinite(ll)}]
+            for place in answer.places
+        ]
     return {**record, "output": output, "usage": token_counts(answer.usage)}
 
 

@@ -443,6 +443,13 @@ class Instance:
         return self.context, self.continuation
 
 
+class Place(NamedTuple):
+    """One generated token: its text, and the likeliest tokens there by their text, with their log-probabilities."""
+
+    token: str
+    likeliest: Mapping[str, float]
+
+
 @dataclass(frozen=True, init=False)
 class Answer:
     """A model's answer to one instance, from the adapter to the scorer.
@@ -465,6 +472,7 @@ class Answer:
     messages: of a conversation, what was said before it, as of its instance; a picture is its digest and size. at: when it was
         recorded, in seconds since 1970. turns: the recorded answers of the conversation that this one is the result of.
     heard, turn_shown: as of its instance.
+    places: of its first generated tokens, where the model was told to keep them (`keep_places`); read from a journal it has none.
     seconds: from its request to the answer, with the time that it waited for its batch. 0 where nothing was requested, and for
         an answer that was read from a journal.
     """
@@ -487,6 +495,7 @@ class Answer:
     turns: tuple[Answer, ...] = ()
     heard: tuple[Heard, ...] = ()
     turn_shown: tuple[str, ...] = ()
+    places: tuple[Place, ...] = field(default=(), compare=False)
     seconds: float = field(default=0.0, compare=False)
 
     def __init__(
@@ -509,6 +518,7 @@ class Answer:
         turns: tuple[Answer, ...] = (),
         heard: tuple[Heard, ...] = (),
         turn_shown: tuple[str, ...] = (),
+        places: tuple[Place, ...] = (),
         seconds: float = 0.0,
     ) -> None:
         if ended not in ENDINGS:
@@ -533,6 +543,7 @@ class Answer:
         own["turns"] = turns
         own["heard"] = heard
         own["turn_shown"] = turn_shown
+        own["places"] = places
         own["seconds"] = seconds
 
     @property

@@ -60,6 +60,7 @@ class HuggingFace(CheckpointModel):
         self.facts = replace(self.source.facts, bundled=is_bundled(type(self)))
         self._asking: Asking | None = None
         self._threads: Threads | None = None
+        self._places = 0
 
     def _source(self) -> Source:
         return Source(self.arguments, self.settings, "hf", self.own_key)
@@ -115,6 +116,7 @@ class HuggingFace(CheckpointModel):
         )
         self.checkpoint.check_unchanged()
         self._asking = self._with_short_cuts(model)
+        self._asking.places = self._places
         if device == "cpu" and chooses_threads():
             self._threads = Threads(step_of(model), self.facts.threads)
             self._asking.look = self._look
@@ -233,6 +235,9 @@ class HuggingFace(CheckpointModel):
     def stop(self, at_once: bool) -> None:
         if self._asking is not None and at_once:
             self._asking.stop_soon()
+
+    def keep_places(self, count: int) -> None:
+        self._places = count
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
         return self.asking.generate(instances)

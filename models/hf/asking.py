@@ -14,7 +14,7 @@ from mm_eval.engine.model import Answers
 from mm_eval.values.errors import DataError, MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
 
-from .inference.decoding import Continuous, Ending, GenerationRow
+from .inference.decoding import Continuous, Ending, GenerationRow, Places
 from .inference.generate import answer_of, check_options, ending_of, generate, greedy
 from .inference.runtime import FAILURES, Runtime, is_out_of_memory
 from .inference.scoring import Continuation, score
@@ -41,7 +41,7 @@ class Asking:
     max_length: maximum tokens of a prompt and its answer. seed_of: the sampling seed of an instance.
     alone: sequences of more tokens than this run alone, on this runtime, and so do prompts that say so; None if there are none.
     cuts: whether a text prompt that is too long is cut from the left; otherwise it fails.
-    look: called before each batch or step.
+    look: called before each batch or step. places: of the first places of each greedy answer the likeliest tokens are kept.
     """
 
     writer: PromptWriter
@@ -51,6 +51,7 @@ class Asking:
     alone: tuple[int, Runtime] | None = None
     cuts: bool = True
     look: Callable[[], None] = lambda: None
+    places: int = 0
     _warned: bool = False
     _told: bool = False
     _stopping: bool = False
@@ -164,7 +165,8 @@ class Asking:
         prompt, cap = fitted(prompt, options.max_new_tokens, self.max_length)
         self._check_cut(prompt, instance)
         seed = self.seed_of(instance) if options.do_sample else 0
-        return GenerationRow(instance, prompt, cap, seed, opened=self.writer.reader.opened(prompt.text))
+        places = Places(self.places) if self.places else None
+        return GenerationRow(instance, prompt, cap, seed, opened=self.writer.reader.opened(prompt.text), places=places)
 
     def _is_full(self, rows: Sequence[GenerationRow | Continuation], following: GenerationRow | Continuation) -> bool:
         """Whether a batch of these rows is full, or has no room for the following one."""

@@ -94,6 +94,8 @@ VENDORS = {
 """Hosts of vendors, by whose names the shipped prices begin. A model at another address has no price of its own."""
 PROXIES = frozenset({"all", "http", "https"})
 """The proxies of the environment that httpx uses. NO_PROXY alone names none."""
+ALTERNATIVES = 5
+"""The likeliest tokens of a place that are asked for: text completions give no more."""
 STATE_FORMAT = "State `format` under `tools` in the task file, or start the server with a parser of calls."
 Pair = tuple[Instance, Answer | MMEvalError]
 
@@ -128,6 +130,7 @@ class OpenAI(Model):
         self.most_of_sound = int(float(self.args.get("max_audio_mb", 100)) * MEGABYTE)
         self.writing: Writing | None = None  # how the server writes prompts; None before it was looked at
         self._unstated: JsonObject = {}  # fields of sampled answers that no task states
+        self._places = 0  # of the first places of an answer the likeliest tokens are kept
         self._stop_soon: Callable[[], None] = lambda: None
         self._stated: tuple[Any, ModelFacts] = None, ModelFacts()
         self._facts = ModelFacts(
@@ -397,6 +400,9 @@ class OpenAI(Model):
         if at_once:
             self._stop_soon()
 
+    def keep_places(self, count: int) -> None:
+        self._places, self.endpoint.beside = count, ("logprobs", "top_logprobs")
+
     def show(self, instance: Instance) -> Preview:
         if not isinstance(instance.context, str):
             instance = replace(instance, context=preview_messages(instance, self.videos))
@@ -501,6 +507,7 @@ class OpenAI(Model):
 
     async def _generate_one(self, client: Client, instance: Instance) -> Answer | MMEvalError:
         from .client.errors import Fatal, Filtered
+        from .client.logprobs import first_places
         from .client.replies import read_text
         from .client.tokens import Room
 
@@ -527,7 +534,8 @@ class OpenAI(Model):
                 thinks=thinks,
                 begun=begun,
             )
-            return room.checked(text)
+            places = first_places(reply, self._places, clean) if self._places else ()
+            return room.checked(replace(text, places=places) if places else text)
 
         try:
             path, body = self.body(instance, fields)
@@ -567,6 +575,10 @@ class OpenAI(Model):
             fields[TOOLS] = list(instance.tools)
         if options.until and not (self.thinks or self._seen_thinking):  # a stop string would end the reasoning
             fields["stop"] = list(options.until[:4])  # OpenAI accepts four; `read_text` cuts at all of them
+        if self._places and isinstance(instance.context, str):
+            fields["logprobs"] = ALTERNATIVES
+        elif self._places:
+            fields |= {"logprobs": True, "top_logprobs": ALTERNATIVES}
         drawn = drawn_from(options, self.writing.software if self.writing else "")
         if options.do_sample:
             unstated = [name for name in ("top_p", "top_k") if getattr(options, name) is None]

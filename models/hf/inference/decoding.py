@@ -28,6 +28,8 @@ from .runtime import Runtime
 
 BROKEN = -1
 """In place of a token if the logits are not finite."""
+ALTERNATIVES = 5
+"""The likeliest tokens that are kept of a place, as many as servers give."""
 
 
 @dataclass(frozen=True)
@@ -39,11 +41,27 @@ class Ending:
     least: int = 0
 
 
+@dataclass
+class Places:
+    """The likeliest tokens at the first places of an answer. most: places that are kept. found: (token, log-probability)."""
+
+    most: int
+    found: list[list[tuple[int, float]]] = field(default_factory=list)
+
+    def add(self, place: int, logits: Tensor) -> None:
+        """Keeps those of a place. What an attempt that failed had kept from there on is dropped."""
+        if place >= self.most:
+            return
+        top = logits.float().log_softmax(-1).topk(min(ALTERNATIVES, logits.shape[-1]))
+        self.found[place:] = [list(zip(top.indices.tolist(), top.values.tolist(), strict=True))]
+
+
 @dataclass(frozen=True)
 class GenerationRow:
     """A prompt to answer with at most `cap` tokens.
 
     seed: for sampling. ending: of a greedy answer. opened: the opening mark of a reasoning that the prompt ends with.
+    places: gets the likeliest tokens of a greedy answer's first places; None if they are not kept.
     """
 
     instance: Instance
@@ -52,6 +70,7 @@ class GenerationRow:
     seed: int
     ending: Ending | None = None
     opened: str = ""
+    places: Places | None = None
 
     @property
     def length(self) -> int:
@@ -195,6 +214,9 @@ def choose(rows: Sequence[Row], logits: Tensor) -> list[int]:
         logits = logits.clone()
         for place in early:
             logits[place, list(rows[place].ending.tokens)] = -float("inf")
+    for row, numbers in zip(rows, logits, strict=True):
+        if row.question.places is not None:
+            row.question.places.add(len(row.tokens), numbers)
     for row, token in zip(rows, likeliest(logits).tolist(), strict=True):
         row.broken = token == BROKEN
         row.tokens.append(token)

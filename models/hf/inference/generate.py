@@ -23,7 +23,7 @@ from transformers import LogitsProcessor, StoppingCriteria
 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.values.errors import ConfigError, ModelError, did_you_mean
-from mm_eval.values.types import Answer
+from mm_eval.values.types import Answer, Place
 
 from ..processor import quiet
 from .decoding import Ending, GenerationRow, StopText, decoded
@@ -275,8 +275,22 @@ def answer_of(runtime: Runtime, question: GenerationRow, tokens: list[int] | Non
     }
     return Answer(
         said.answer,
+        places=_places_of(runtime, question, row),
         ended="stop" if said.stopped or not capped else "length",
         reasoning=said.reasoning,
         usage=usage,
         cut=question.prompt.is_cut,
     )
+
+
+def _places_of(runtime: Runtime, question: GenerationRow, tokens: Sequence[int]) -> tuple[Place, ...]:
+    """The first places of an answer with their tokens as text; none where they were not kept. Of equal texts the likelier one."""
+    if question.places is None:
+        return ()
+    found = []
+    for token, alternatives in zip(tokens, question.places.found, strict=False):
+        named: dict[str, float] = {}
+        for other, ll in alternatives:
+            named.setdefault(runtime.tokenizer.decode([other]), ll)
+        found.append(Place(runtime.tokenizer.decode([token]), named))
+    return tuple(found)

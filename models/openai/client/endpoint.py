@@ -99,6 +99,7 @@ class Endpoint:
     png: pictures other than JPEG are sent as PNG. flat: the address of a picture is a text instead of an object.
     streams: replies are requested as a stream.
     sound: how sounds are sent, a key of `sounds.WAYS`. hears: whether it takes them; None: not known.
+    beside: fields that a request can do without in this run alone, since they are asked for beside the answer.
     """
 
     cap: str = CAPS[0]
@@ -112,6 +113,7 @@ class Endpoint:
     streams: bool = False
     sound: str = "input_audio"
     hears: bool | None = None
+    beside: tuple[str, ...] = ()
     answered: bool = False
     _first_cap: str = ""
     _told: str = ""
@@ -121,10 +123,15 @@ class Endpoint:
         self.dropped |= self.by_hand
         self._first_cap = self.cap
 
+    @property
+    def _droppable(self) -> tuple[str, ...]:
+        return *DROPPABLE, *self.beside
+
     # ------------------------------------------------------------------ what is sent
     def sent(self, fields: Options, without: Iterable[str] = ()) -> JsonObject:
         """The fields of a request as this endpoint takes them. without: further fields that are left out on trial."""
         left_out = self.dropped.union(without)
+        left_out |= left_out.intersection(self.beside) and set(self.beside)  # one is refused without the other
         found = {name: value for name, value in fields.items() if name not in left_out}
         if self.cap != self._first_cap and self._first_cap in found:
             found = {self.cap if name == self._first_cap else name: value for name, value in found.items()}
@@ -148,7 +155,7 @@ class Endpoint:
     def took(self, sent: Options, without: Iterable[str] = ()) -> None:
         """Records that a question with these fields was answered. without: the fields that were left out on trial."""
         self.answered = True
-        new = {name for name in DROPPABLE if name in sent} - self.accepted
+        new = {name for name in self._droppable if name in sent} - self.accepted
         if new or self._findings is None:
             self.accepted |= new
             self._findings = None
@@ -167,7 +174,7 @@ class Endpoint:
             return False
         texts, named = read_refusal(said)
         changed = self._cap_learned(texts, named, sent) or self._form_learned(texts, sent)
-        fields = [] if changed else names_in(texts, named, [name for name in DROPPABLE if name in sent])
+        fields = [] if changed else names_in(texts, named, [name for name in self._droppable if name in sent])
         for name in fields:
             if name == "stop" or name not in self.accepted:
                 self.dropped.add(name)
@@ -247,7 +254,7 @@ class Endpoint:
         texts, named = read_refusal(said)
         if named or not any(_UNNAMED.search(text) and not _NAMES.search(text) for text in texts):
             return
-        fields = [name for name in DROPPABLE if name in sent and name not in self.accepted]
+        fields = [name for name in self._droppable if name in sent and name not in self.accepted]
         yield from (frozenset({name}) for name in fields)
         yield from (frozenset(fields[:count]) for count in range(2, len(fields) + 1))
 
@@ -284,8 +291,8 @@ class Endpoint:
             value = findings.get(name)
             return value if type(value) is int and value > 0 else None
 
-        self.dropped |= texts("dropped").intersection(DROPPABLE)
-        self.accepted |= texts("accepted").intersection(DROPPABLE) - self.dropped
+        self.dropped |= texts("dropped").intersection(self._droppable)
+        self.accepted |= texts("accepted").intersection(self._droppable) - self.dropped
         renamed = findings.get("renamed")
         if isinstance(renamed, Mapping) and renamed.get(self._first_cap) in CAPS:
             self.cap = renamed[self._first_cap]

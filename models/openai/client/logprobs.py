@@ -6,11 +6,11 @@ A required field that is missing or invalid raises Passing, and the request is r
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from mm_eval.values.errors import ModelError
-from mm_eval.values.types import Fields
+from mm_eval.values.types import Fields, Place
 
 from .errors import Passing
 from .replies import choice_of, shortened
@@ -47,6 +47,41 @@ def first_token(reply: Fields) -> dict[str, float]:
     for token, number in sorted(known, key=lambda pair: -pair[1]):
         found.setdefault(token, number)
     return found
+
+
+def first_places(reply: Fields, most: int, clean: Callable[[str], str] = str) -> tuple[Place, ...]:
+    """The first generated tokens with the likeliest ones there; none where the reply has none, or has them in another form.
+
+    They are asked for beside the answer, so nothing is wrong with a reply without them. clean: takes secrets out of a text.
+    """
+    logprobs = choice_of(reply).get("logprobs")
+    match logprobs:
+        case {"content": [*content]}:
+            entries = [
+                (each.get("token"), _pairs(each.get("top_logprobs"))) for each in content if isinstance(each, dict)
+            ]
+        case {"tokens": [*tokens], "top_logprobs": [*tops]}:
+            entries = list(zip(tokens, map(_pairs, tops), strict=False))
+        case _:
+            return ()
+    found: list[Place] = []
+    for token, pairs in entries[:most]:
+        known = [(name, number) for name, logprob in pairs if (number := log_probability(logprob)) is not None]
+        if not isinstance(token, str) or not known or not all(isinstance(name, str) for name, _ in known):
+            break
+        likeliest: dict[str, float] = {}
+        for name, number in sorted(known, key=lambda pair: -pair[1]):
+            likeliest.setdefault(clean(name), number)
+        found.append(Place(clean(token), likeliest))
+    return tuple(found)
+
+
+def _pairs(top: Any) -> list[tuple[Any, Any]]:
+    """(token, log-probability) of the likeliest tokens at a place, in either form."""
+    if isinstance(top, dict):
+        return list(top.items())
+    entries = top if isinstance(top, list) else []
+    return [(each.get("token"), each.get("logprob")) for each in entries if isinstance(each, dict)]
 
 
 def upper_bound(option: str, tokens: Mapping[str, float]) -> float:
