@@ -213,7 +213,7 @@ def _asked(run: RecordedRun) -> Iterator[tuple[str, str]]:
             prompts, answers = (sum(each[place] for each in docs.values()) for place in (0, 1))
             span = f", {last - first:,.1f} s from the first answer to the last" if first else ""
             seconds = [each.seconds for each in docs.values() if each.seconds]
-            each = f", {sum(seconds) / len(seconds):,.2f} s per document on average" if seconds else ""
+            each = f", {sum(seconds) / len(seconds):,.2f} s from a request to its answer on average" if seconds else ""
             yield f"spent on {name}", f"{prompts:,} tokens in prompts, {answers:,} in answers{span}{each}"
 
 

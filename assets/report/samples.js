@@ -55,7 +55,9 @@ function rowElement(index) {
   element.style.top = `${top}px`;
   if (inGrid()) Object.assign(element.style, { left: `${left}px`, right: "auto", width: `${TILE.width}px`, height: `${TILE.height}px` });
   const own = row.images?.[row.images.length - (row.tp?.at(-1) || row.images.length)], source = own && picture(own);
-  element.append(source ? missingAs(make("img", { src: source, alt: "", loading: "lazy" }), () => make("div", { class: "blank" })) : make("div", { class: "blank" }));
+  if (source) element.append(missingAs(make("img", { src: source, alt: "", loading: "lazy" }), () => make("div", { class: "blank" })));
+  else if (row.images || row.y || inGrid()) element.append(make("div", { class: "blank" }, row.y ? "♪" : ""));
+  else element.classList.add("bare"); // text alone
   element.append(make("div", {}, make("div", { class: "one" }, label(row), make("span", { class: "soft" }, `${about.models?.length > 1 ? `${modelOf(row)} · ` : ""}${row.t} ${row.d}${categoriesOf(row).map((name) => ` · ${name}`).join("")}`)), make("div", { class: "two" }, chosenOf(row) || "(empty)")));
   return element;
 }

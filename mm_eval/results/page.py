@@ -28,7 +28,7 @@ from mm_eval.results.sounds import kept_sounds
 from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.run_files import MOST_LINE, is_inside, json_value, lines_of, open_regular
 from mm_eval.values.safe import href, html, in_script
-from mm_eval.values.types import IMAGE_MARK, Fields, JsonObject, clips_of_json
+from mm_eval.values.types import IMAGE_MARK, Fields, JsonObject, clips_of_json, mark_of
 
 CATEGORY_COLUMNS = (
     "category",
@@ -383,7 +383,7 @@ def prompt_text(prompt: Any) -> str:
     lines = []
     for message in prompt:
         parts = message["content"]
-        text = parts if isinstance(parts, str) else "".join(part.get("text", "<image>\n") for part in parts)
+        text = parts if isinstance(parts, str) else "".join(part.get("text", f"{mark_of(part)}\n") for part in parts)
         lines.append(f"[{message['role']}]\n{text}")
     return str(shortened(_collapse_frames("\n\n".join(lines))))
 

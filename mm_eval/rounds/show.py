@@ -10,7 +10,7 @@ from mm_eval.cli.say import say, say_lines
 from mm_eval.prepare import Prepared
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Answer, End, Instance, Message
+from mm_eval.values.types import Answer, End, Instance, Message, mark_of
 from mm_eval.values.words import counted
 
 RULE = "-" * 40
@@ -80,4 +80,4 @@ def _text(message: Message) -> str:
     content = message["content"]
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
     calls = [f"<calls {call['function']['name']}>" for call in message.get("tool_calls", ())]
-    return "".join([part["text"] if part["type"] == "text" else "<image>\n" for part in parts] + calls)
+    return "".join([part["text"] if part["type"] == "text" else f"{mark_of(part)}\n" for part in parts] + calls)

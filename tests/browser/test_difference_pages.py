@@ -152,3 +152,13 @@ def test_prompts_have_a_map_and_dots_by_model_that_fit_on_a_phone(opened, prompt
     assert len(cells) == 2 * 2 * 2 and set(cells) <= {"", "best", "up", "down", "up best", "down best"}
     head = page.execute_script("return document.querySelector('table.prompts thead').innerText")
     assert "default" in head and "qwen_vl" in head
+
+
+def test_metrics_beside_the_main_one_are_behind_a_button(opened, prompts):
+    page = opened(prompts)
+    rows = page.find_elements("css selector", "#overview tr.part")
+    assert rows and not any(row.is_displayed() for row in rows)
+    page.execute_script(
+        "[...document.querySelectorAll('button')].find((e) => /more number/.test(e.textContent)).click()"
+    )
+    assert any(row.is_displayed() for row in rows)

@@ -166,14 +166,29 @@ def test_a_sound_is_played_where_it_is_shown(opened, served, further, place: str
     plays += "audio.addEventListener('error', () => done('error')); "
     plays += "audio.addEventListener('loadedmetadata', () => done(audio.duration)); audio.load()"
     assert browser.execute_async_script(plays) > 0.1
+    prompt = browser.find_element("css selector", "#detail pre").text
+    assert "<audio>" in prompt and "<image>" not in prompt, "a sound's place"
+    assert browser.find_element("css selector", ".row .blank").text == "♪"
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("width", [390, 1400])
-def test_no_label_of_view_is_clipped_or_covered(opened, served, perfect, worse, width: int) -> None:
-    address = served(perfect, worse)
+@pytest.mark.parametrize(("width", "dark"), [(390, False), (1400, True), (2560, False)])
+def test_no_label_of_view_is_clipped_or_covered(
+    opened, served, perfect, worse, tmp_path, width: int, dark: bool
+) -> None:
+    """The list of runs, a run and its samples, a run that goes on, and the comparison so far."""
+    shutil.copytree(worse, tmp_path / "live")
+    (tmp_path / "live" / "results.json").unlink()
+    address = served(perfect, worse, tmp_path / "live")
     run = f"{address}{perfect.name}/report.html"
-    assert faults(opened, {"view": (address, ""), "run": (run, ""), "samples": (run, "#mme/7")}, width, False) == {}
+    pages = {
+        "view": (address, ""),
+        "run": (run, ""),
+        "samples": (run, "#mme/7"),
+        "live": (f"{address}live/report.html", ""),
+        "comparison so far": (f"{address}together/anytime.html", ""),
+    }
+    assert faults(opened, pages, width, dark) == {}
 
 
 def test_the_sweep_finds_what_it_looks_for(opened, pages) -> None:

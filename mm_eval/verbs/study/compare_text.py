@@ -376,9 +376,11 @@ def said_of_all(comparison: Comparison, letter: str, other: str) -> str:
     ahead = sum((change.difference.value > 0) == change.better for change in apart)
     behind, same = len(apart) - ahead, len(changes) - len(apart)
     if not apart:
-        return f"{letter} and {other} show no significant difference on any of {counted(len(changes), 'benchmark')}."
+        every = changes[0].task if len(changes) == 1 else f"any of {len(changes)} benchmarks"
+        return f"{letter} and {other} show no significant difference on {every}."
     first, second, count = ("ahead of", ", behind on {}", ahead) if ahead else ("behind", "", behind)
-    parts = [f"{letter} is {first} {other} on {count} of {counted(len(changes), 'benchmark')}"]
+    of = changes[0].task if len(changes) == 1 else f"{count} of {len(changes)} benchmarks"
+    parts = [f"{letter} is {first} {other} on {of}"]
     parts += [second.format(behind)] if behind else []
     parts += [f"; {counted(same, 'shows', 'show')} no significant difference"] if same else []
     return "".join(parts) + "."

@@ -304,6 +304,6 @@ def _about(folder: Path, models: Sequence[Variants], labels: Sequence[str]) -> d
         "variants": labels,
         "heat": _heat(models, labels) if models[0].noun == "prompt" else [],
         "hint": f"Differences are to {labels[0]!r}, paired by document; questions about one picture form a cluster. "
-        "† is an exact interval. * is significant at 5%; p is corrected (Holm) for the number of blocks. "
+        f"† is an exact interval. * is significant at 5%; p is corrected (Holm) for the number of {models[0].noun}s. "
         "Shares are in percent.",
     }

@@ -109,7 +109,7 @@ def test_epochs_of_a_log_in_json_stand_apart(cli, tmp_path: Path) -> None:
         if sample["epoch"] == 2:
             sample["choices"] = ["x", "y"]
     (tmp_path / "a.json").write_text(json.dumps({**header, "samples": samples}))
-    with pytest.raises(ConfigError, match="the options of epoch 2 are others"):
+    with pytest.raises(ConfigError, match="the options of epoch 2 differ from those of the first"):
         list(log.rows())
 
 
