@@ -365,9 +365,11 @@ def test_open_answers_have_their_most_frequent_wrong_ones_and_no_matrix(opened, 
     assert count(page) == "3 of 6" and "cell=wrong" in page.current_url
 
 
-def test_a_card_that_says_nothing_is_not_drawn(opened, perfect):
+def test_a_card_that_says_nothing_is_not_drawn(opened, base, mme_rows):
     """Equal bars, and a matrix of right answers only: the table says as much. The legend explains what is in the table."""
-    page = opened(perfect / "report.html")
+    path = answers_with(base / "right.jsonl", mme_rows[:60], set())
+    words = ("--tasks", "mme", "--limit", "60", "--model", "replay", "--model_args", f"path={path}")
+    page = opened(ran(base / "right", *words) / "report.html")
     assert page.find_elements("css selector", "#charts .card") == []
     said = page.find_element("id", "overview").text
     assert "Hover for all digits" in said and "Unparsed answers" not in said and "cut prompt" not in said

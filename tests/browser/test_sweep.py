@@ -1,7 +1,9 @@
 """Every page at five widths, light and dark: no label is clipped, none is drawn over another one or out of its card."""
 
 import shutil
+import time
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 
@@ -10,6 +12,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.verbs.report.release.numbers import Reported, release_table
 from mm_eval.verbs.report.release.page import write_release_page
 from mm_eval.verbs.report.site.bundle import write_bundle
+from tests.processes import HANGS
 
 pytestmark = pytest.mark.browser
 
@@ -111,6 +114,7 @@ def further(base: Path, perfect: Path, worse: Path, dummy_run: Path) -> dict[str
         assert main(["--tasks", "mmau_mini", "--seed", str(sounds.index(folder)), *tasks, str(folder)]) == 0
     heard = base / "sweep-heard.html"
     assert main(["compare", *map(str, sounds), "--html", str(heard)]) == 0
+    assert main(["report", *map(str, sounds), "--site", str(base / "sweep-sounds")]) == 0
     unanswered = {"gone": "its server can't be reached (http://127.0.0.1:9/v1)", "lost": "it was interrupted"}
     return {
         "release of twelve": (write_release_page(base / "sweep-twelve.html", release_table(many)), "#?parts=1"),
@@ -123,6 +127,7 @@ def further(base: Path, perfect: Path, worse: Path, dummy_run: Path) -> dict[str
         "few-shot": (base / "sweep-shots/report.html", "#mme/3"),
         "sounds": (sounds[0] / "report.html", "#mmau_mini/3"),
         "sounds compared": (heard, "#mmau_mini/3"),
+        "sounds of a site": (next((base / "sweep-sounds").glob("*/report.html")), "#mmau_mini/3"),
     }
 
 
@@ -155,9 +160,9 @@ def test_no_label_is_clipped_or_covered_at_any_width(opened, pages, further, wid
 
 
 @pytest.mark.full
-@pytest.mark.parametrize("place", ["sounds", "sounds compared", "view"])
+@pytest.mark.parametrize("place", ["sounds", "sounds compared", "sounds of a site", "view"])
 def test_a_sound_is_played_where_it_is_shown(opened, served, further, place: str) -> None:
-    """The pages of a run, of a comparison, and of `view`."""
+    """The pages of a run, of a comparison, of a site, and of `view`."""
     path, address = further["sounds" if place == "view" else place]
     if place == "view":
         path = f"{served(path.parent)}{path.parent.name}/report.html"
@@ -181,6 +186,9 @@ def test_no_label_of_view_is_clipped_or_covered(
     (tmp_path / "live" / "results.json").unlink()
     address = served(perfect, worse, tmp_path / "live")
     run = f"{address}{perfect.name}/report.html"
+    until = time.monotonic() + HANGS
+    while b">Reading " in urlopen(run).read() and time.monotonic() < until:
+        time.sleep(0.2)
     pages = {
         "view": (address, ""),
         "run": (run, ""),
