@@ -1,9 +1,10 @@
 """What sound costs: CPU milliseconds a clip and peak memory, of a scripted server's client, and of ten hours that are streamed.
 
-    python benchmarks/sound.py [--clips 1000] [--seconds 15] [--flight 64] [--way input_audio] [--hours 10]
+    python benchmarks/sound.py [--clips 1000] [--seconds 15] [--flight 64] [--delay 0.005] [--way input_audio] [--hours 10]
 
 The clips are FLAC of 16 kHz, noise with a tone, in one parquet file as `datasets` stores it. The server is that of `server.py`.
-It takes WAV (`--way input_audio`): each clip is decoded twice, for its identity and for its request; or FLAC (`audio_url`).
+It answers after --delay seconds; a longer delay has more of --flight held at a time. It takes WAV (`--way input_audio`), so that
+each clip is decoded twice, for its identity and for its request; or FLAC (`audio_url`).
 With --hours one file of that length is asked about in segments of 30 s, whose samples are read by the dummy model's run alone.
 """
 
@@ -109,6 +110,7 @@ def main() -> None:
     parser.add_argument("--clips", type=int, default=1000)
     parser.add_argument("--seconds", type=float, default=15.0)
     parser.add_argument("--flight", type=int, default=64)
+    parser.add_argument("--delay", type=float, default=0.005)
     parser.add_argument("--way", default="input_audio")
     parser.add_argument("--hours", type=float, default=0.0)
     args = parser.parse_args()
@@ -118,7 +120,7 @@ def main() -> None:
             print(json.dumps({"segments": count, **run(folder, count, "--model", "dummy")}))
             return
         of_clips(folder, args.clips, args.seconds)
-        with serving(0.005) as (url, held):
+        with serving(args.delay) as (url, held):
             options = f"base_url={url},model=m,num_concurrent={args.flight},audio={args.way}"
             found = run(folder, args.clips, "--model", "openai", "--model_args", options)
         print(json.dumps({"clips": args.clips, "way": args.way, **found, **held}))

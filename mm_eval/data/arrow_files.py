@@ -131,6 +131,7 @@ def _mapped(source: _Parquet | TextFiles, paths: Sequence[Path]) -> tuple[Path, 
         ):
             for batch in source.batches():
                 writer.write_batch(batch)
+    pa.default_memory_pool().release_unused()  # what row groups of a hundred clips took stays there otherwise
     return file, list(pa.ipc.open_stream(pa.memory_map(str(file))))
 
 

@@ -8,6 +8,7 @@ The key is read from the environment (OPENAI_API_KEY, or the variable named by a
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
 import logging
 import os
@@ -709,7 +710,7 @@ class Tone:
         self.sent = {"model": self._model.model, **fields, **self._model.extra_body}
         parts: list[JsonObject] = [{"type": "text", "text": self._text}]
         if not self.silent:
-            parts.insert(0, part_of("wav", tone(), self.endpoint.sound))
+            parts.insert(0, part_of("wav", base64.b64encode(tone()).decode(), self.endpoint.sound))
         content = self._text if self.silent else parts
         body = json.dumps({**self.sent, "messages": [{"role": "user", "content": content}]}).encode()
         self.sent[SOUND] = "" if self.silent else self.endpoint.sound

@@ -36,7 +36,7 @@ Parts = list[dict[str, Any]]
 
 
 class Files:
-    """The files of pictures in base64, and a mark for the place of each: JSON is written of the marks, not of megabytes."""
+    """The files of pictures and sounds in base64, and a mark for each place: JSON is written of the marks, not of megabytes."""
 
     def __init__(self) -> None:
         self._mark, self._found = secrets.token_hex(16), list[bytes]()
@@ -57,14 +57,16 @@ def chat_messages(
     videos: Videos,
     files: Files,
     png: bool = False,
-    sound: Callable[[Audible], JsonObject] | None = None,
+    sound: Callable[[Audible, Callable[[bytes], str]], JsonObject] | None = None,
 ) -> list[Message]:
     """The context with what it shows as data URLs. Reads the pictures, or the files of videos where those are sent.
 
-    files: gets the contents of the pictures, whose marks stand in the URLs. png: pictures that are not JPEG are sent as PNG,
+    files: gets the contents of pictures and sounds, whose marks stand in the parts. png: what is not JPEG is sent as PNG,
     which has the same pixels. sound: makes the part of a sound.
     """
-    heard = map(sound, instance.sounds()) if sound is not None and instance.sounds is not None else None
+    heard = None
+    if sound is not None and instance.sounds is not None:
+        heard = (sound(each, files.put) for each in instance.sounds())
     if videos.way == "file":
         _check_together(instance)
         return _filled(instance, _files(instance, videos, files), heard)

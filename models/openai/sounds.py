@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import struct
+from collections.abc import Callable
 from math import pi, sin
 from typing import Final
 
@@ -22,22 +22,21 @@ HINT = "audio=input_audio, data_url or audio_url in --model_args chooses how sou
 MEGABYTE = 1_000_000
 
 
-def sound_part(sound: Audible, way: str, most: int) -> JsonObject:
-    """A sound as a part of a message: its own file where the server takes its form, else a WAV at its own rate and channels.
+def sound_part(sound: Audible, put: Callable[[bytes], str], way: str, most: int) -> JsonObject:
+    """A sound as a part of a message: its own file where the server takes its form, else a WAV as it is stored.
 
-    most: bytes of a file. Raises DataError for a larger one, or a sound that can't be read.
+    put: gives what stands for base64. most: bytes of a file. Raises DataError for a larger one, or one that can't be read.
     """
     form, content = sound.encoded(WAYS[way])
     if len(content) > most:
         size = f"{len(content) / MEGABYTE:.1f} MB as {form}, more than {most / MEGABYTE:g} MB"
         what = f"a sound of {sound.duration:.1f} s has {size}."
         raise DataError(what, hint="Raise max_audio_mb if the server takes larger requests.")
-    return part_of(form, content, way)
+    return part_of(form, put(content), way)
 
 
-def part_of(form: str, content: bytes, way: str) -> JsonObject:
-    """A file of sound as a part of a message."""
-    data = base64.b64encode(content).decode()
+def part_of(form: str, data: str, way: str) -> JsonObject:
+    """A file of sound as a part of a message. data: its base64, or what stands for it."""
     url = f"data:{MIME[form]};base64,{data}"
     if way == "audio_url":
         return {"type": "audio_url", "audio_url": {"url": url}}

@@ -18,6 +18,7 @@ from mm_eval.data.data_files import file_digest
 from mm_eval.data.places import SUFFIXES as OF_VIDEOS
 from mm_eval.data.places import Places, put_in_place
 from mm_eval.data.sound.forms import CODECS, Form, form_of, names_sound
+from mm_eval.data.sound.known import About, keep, key_of, known
 from mm_eval.values.errors import DataError
 from mm_eval.values.types import Audio, Heard
 
@@ -35,6 +36,9 @@ KEYS = ("path", "array", "sampling_rate")
 MOST_RATE, MOST_CHANNELS = 768_000, 64
 """The highest rate and the most channels of an array that is taken for sound."""
 
+LARGE = 2**24
+"""Bytes of a file that takes longer to read than its digest in a file of its own."""
+
 SMALL = 1e-6
 """Of a sample: 0.1 s is 0.1 s, whatever a float makes of it."""
 
@@ -46,16 +50,6 @@ class _Array:
     rate: int
     block: Any
     bits: int
-
-
-@dataclass(frozen=True)
-class _About:
-    """What is known of a clip once it was decoded."""
-
-    form: Form
-    first: int
-    length: int
-    digest: str
 
 
 class Sound(dict[str, Any]):
@@ -108,6 +102,11 @@ class Sound(dict[str, Any]):
         return self._about.digest
 
     @property
+    def is_stored(self) -> bool:
+        """Whether it is a file, and no samples that a task's code made."""
+        return not isinstance(self.source, _Array)
+
+    @property
     def is_of_silent_video(self) -> bool:
         """Whether its file is a video without sound. A file that can't be read is none: it fails where it is heard."""
         if not isinstance(self.source, str):
@@ -134,6 +133,8 @@ class Sound(dict[str, Any]):
         """How its file stores samples, from the head of the file."""
         from mm_eval.data.sound.reader import form_in, opened, reading
 
+        if (known := self.__dict__.get("_about")) is not None:
+            return known.form  # type: ignore[no-any-return]
         if isinstance(self.source, _Array):
             return _form_of_array(self.source)
         with reading(self.name), self._file() as (file, size, path):
@@ -143,7 +144,22 @@ class Sound(dict[str, Any]):
                 return form_in(container)
 
     @cached_property
-    def _about(self) -> _About:
+    def _about(self) -> About:
+        from mm_eval.data.sound.reader import reading
+
+        if isinstance(self.source, _Array):
+            return self._decoded()
+        with reading(self.name):
+            with self._file() as (file, size, _):
+                is_wav = _wav(file, size) is not None
+            key = key_of(self._file_digest() + self._unstated, self.start, self.end, is_wav)
+        if (found := known(key)) is None:
+            found = self._decoded()
+            keep(key, found)
+        return found
+
+    def _decoded(self) -> About:
+        """What is known of the clip by decoding it."""
         form = self.form
         first, end = self._segment
         counted, whole, points = 0, hashlib.sha256(), hashlib.sha256()
@@ -169,10 +185,10 @@ class Sound(dict[str, Any]):
             length = length or (f" from {self.start:g} s on" if self.start else "")
             raise self._fault(f"it has no sample{length}.")
         if form.lossless:
-            return _About(form, first, counted, (whole if is_whole else points).hexdigest())
+            return About(form, first, counted, (whole if is_whole else points).hexdigest())
         reaches_end = end is None or first + counted < end
         segment = "" if not first and reaches_end else f" {first} {first + counted}"
-        return _About(form, first, counted, hashlib.sha256(f"file {self._file_digest()}{segment}".encode()).hexdigest())
+        return About(form, first, counted, hashlib.sha256(f"file {self._file_digest()}{segment}".encode()).hexdigest())
 
     @property
     def _segment(self) -> tuple[int, int | None]:
@@ -243,9 +259,10 @@ class Sound(dict[str, Any]):
         form = self.form
         is_float = form.lossless and not form.bits
         bits = 32 if is_float else -(-(form.bits or 16) // 8) * 8
-        body = b"".join(stored(block, bits, is_float) for block in self.blocks())
-        count = len(body) // (form.channels * bits // 8)
-        return head_of(form.rate, form.channels, bits, count, is_float) + body + b"\0" * (len(body) % 2)
+        body = [stored(block, bits, is_float) for block in self.blocks()]
+        size = sum(map(len, body))
+        head = head_of(form.rate, form.channels, bits, size // (form.channels * bits // 8), is_float)
+        return b"".join([head, *body, b"\0" * (size % 2)])
 
     def encoded(self, forms: tuple[str, ...] = ("wav",)) -> tuple[str, bytes]:
         """(form, content) of a file with these samples: the stored one if it is in one of the forms and no segment is cut, else
@@ -349,13 +366,13 @@ class Sound(dict[str, Any]):
             yield file, os.fstat(file.fileno()).st_size, path
 
     def _file_digest(self) -> str:
+        """sha256 of the file. That of a large one is kept: its segments are many."""
         from pathlib import Path
 
         if isinstance(self.source, bytes):
             return hashlib.sha256(self.source).hexdigest()
-        assert isinstance(self.source, str)
-        with kept_files.local(self.source) as path:
-            return file_digest(Path(path))
+        with self._file() as (file, size, path):
+            return file_digest(Path(path)) if size > LARGE else hashlib.file_digest(file, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 @lru_cache(maxsize=4096)

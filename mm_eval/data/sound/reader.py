@@ -57,6 +57,11 @@ def opened(source: str | IO[bytes], form: str = "") -> Any:
     return av.open(where, options=whitelist, format=form or None, metadata_errors="replace")
 
 
+def library_versions() -> str:
+    """The versions of FFmpeg's libraries that PyAV brings."""
+    return repr(sorted(_av().library_versions.items()))
+
+
 def has_pictures_alone(path: str) -> bool:
     """Whether a file has a stream of pictures and none of sound. Animations are no container that is opened, and have none."""
     av = _av()

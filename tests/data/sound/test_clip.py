@@ -166,3 +166,48 @@ def test_a_clip_that_crosses_to_a_worker_has_the_same_samples_and_the_same_file(
         again = Sound.of_wire(sound.packed())
         assert (again.samples() == sound.samples()).all() and again.encoded() == sound.encoded()
         assert (again.rate, again.channels, again.length) == (sound.rate, sound.channels, sound.length)
+
+
+def test_a_clip_that_was_decoded_before_is_known_without(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from mm_eval.data.known_pictures import known_pictures
+
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
+    known_pictures.cache_clear()
+    content = wav(tone(440))
+    (tmp_path / "a.wav").write_bytes(content)
+    sounds = [Sound(content), Sound(content, 0.02, 0.05), Sound(str(tmp_path / "a.wav"))]
+    first = [each.heard for each in sounds]
+    assert first[0].digest == first[2].digest != first[1].digest
+    known_pictures().write()
+    known_pictures.cache_clear()  # as another process
+    (tmp_path / "b.wav").write_bytes(content)
+    with monkeypatch.context() as patch:
+        patch.setattr(Sound, "blocks", lambda self: pytest.fail("decoded again"))
+        again = [Sound(content), Sound(content, 0.02, 0.05), Sound(str(tmp_path / "b.wav"))]
+        found = [each.heard for each in again]
+        assert [(each.digest, each.rate, each.length, each.first) for each in found] == [
+            (each.digest, each.rate, each.length, each.first) for each in first
+        ]
+        assert again[0].form == sounds[0].form
+    for _ in range(2):
+        with pytest.raises(DataError, match="cut off"):
+            _ = Sound(content[:-100]).digest
+    (tmp_path / "a.wav").write_bytes(wav(tone(880)))
+    assert Sound(str(tmp_path / "a.wav")).digest != first[0].digest, "another content"
+    assert np.array_equal(Sound(content).samples(), sounds[0].samples())
+
+
+def test_docs_of_stored_sound_are_not_held(tmp_path: Path) -> None:
+    from mm_eval.prompt.visuals import PictureCache
+
+    cache, content, loads = PictureCache(), wav(tone(440)), list[int]()
+
+    def load() -> list[Any]:
+        loads.append(1)
+        return [Sound(content)]
+
+    cache.get("doc", load)
+    cache.get("doc", load)
+    assert len(loads) == 2
+    made = of({"array": tone(440)[:, 0], "sampling_rate": 16_000})
+    assert cache.get("made", lambda: [made]) == cache.get("made", lambda: pytest.fail("made again"))
