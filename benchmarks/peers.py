@@ -155,6 +155,12 @@ def server(asked: int, url: str) -> Iterator[Case]:
             *("--model_args", f"model_version=m,base_url={url},api_key=none,num_concurrent={FLIGHT}"),
         )
 
+    def inspect_pictures() -> tuple[Sequence[object], Sequence[object]]:
+        model = ("--model", "openai-api/inspect/m", "--model-base-url", url, "--max-connections", FLIGHT)
+        folder = SCRATCH / f"inspect-pictures-{asked}"
+        folder.mkdir(parents=True, exist_ok=True)
+        return ours_on_pictures(), _inspect(folder, *model, rows=_seed_file(seed_shaped(asked, LARGE)))
+
     def kit() -> tuple[Sequence[object], Sequence[object]]:
         return ours_on_pictures(), _kit(
             asked, LARGE, "--model", "m", "--base-url", url, "--api-mode", "--api-nproc", FLIGHT
@@ -163,6 +169,7 @@ def server(asked: int, url: str) -> Iterator[Case]:
     yield Case("server", LM_EVAL, f"server, {asked} texts", asked, text, KEY)
     yield Case("server", INSPECT, f"server, {asked} texts", asked, inspect, KEY)
     yield Case("server", LMMS_EVAL, f"server, {asked} pictures", asked, pictures, KEY)
+    yield Case("server", INSPECT, f"server, {asked} pictures", asked, inspect_pictures, KEY)
     yield Case("server", VLMEVALKIT, f"server, {asked} pictures", asked, kit, KEY)
 
 
@@ -170,10 +177,12 @@ def _lmms_eval(*arguments: object) -> list[object]:
     return [environment(LMMS_EVAL), "-m", "lmms_eval", *arguments, "--output_path", SCRATCH / "peer", "--log_samples"]
 
 
-def _inspect(folder: Path, *model: object) -> list[object]:
-    """inspect_ai on the questions of `four_choices`, of which it generates an answer."""
+def _inspect(folder: Path, *model: object, rows: Path | None = None) -> list[object]:
+    """inspect_ai on the questions of `four_choices`, of which it generates an answer; or on those of `seed_shaped`, with their
+    pictures as data URLs. rows: the file of the latter."""
     file = folder / "inspect_task.py"
-    file.write_text(INSPECT_TASK.format(rows=str(folder / "docs.jsonl")))
+    text = INSPECT_TASK if rows is None else INSPECT_PICTURES
+    file.write_text(text.format(rows=str(rows or folder / "docs.jsonl")))
     words = ("eval", os.path.relpath(file), *model, "--log-dir", SCRATCH / "peer", "--display", "none")
     return [environment(INSPECT), "-m", "inspect_ai._cli.main", *words]
 
@@ -192,6 +201,30 @@ def four_choices():
         rows = [json.loads(line) for line in file]
     samples = [Sample(row["question"], row["choices"], "ABCD"[row["answer"]]) for row in rows]
     return Task(dataset=MemoryDataset(samples), solver=multiple_choice(), scorer=choice())
+"""
+
+
+INSPECT_PICTURES = """import base64
+
+import pyarrow.parquet as pq
+from inspect_ai import Task, task
+from inspect_ai.dataset import MemoryDataset, Sample
+from inspect_ai.model import ChatMessageUser, ContentImage, ContentText
+from inspect_ai.scorer import choice
+from inspect_ai.solver import multiple_choice
+
+
+def sample(row):
+    picture = base64.b64encode(row["image"][0]["bytes"]).decode()
+    content = [ContentImage(image="data:image/jpeg;base64," + picture), ContentText(text=row["question"])]
+    choices = [row["choice_" + letter] for letter in "abcd"]
+    return Sample([ChatMessageUser(content=content)], choices, row["answer"])
+
+
+@task
+def pictures():
+    rows = pq.read_table({rows!r}).to_pylist()
+    return Task(dataset=MemoryDataset([sample(row) for row in rows]), solver=multiple_choice(), scorer=choice())
 """
 
 

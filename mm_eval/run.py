@@ -35,7 +35,7 @@ from mm_eval.engine.model import (
     recall,
     recall_threads,
 )
-from mm_eval.engine.order import CheapestOrder
+from mm_eval.engine.order import WINDOW_PIXELS, CheapestOrder
 from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_boundary
 from mm_eval.engine.prices import budget_check
 from mm_eval.engine.progress import Progress
@@ -384,11 +384,13 @@ def _answer(
 
 def _passes(prepared: Prepared, pending: Pending) -> Iterator[Pass]:
     """All pending requests at once; or those of each repeat."""
+    pixels = WINDOW_PIXELS if measured(prepared.model).sends_files else None
     if not prepared.repeats_apart:
-        yield Pass(CheapestOrder(pending.instances()), pending.mine)
+        yield Pass(CheapestOrder(pending.instances(), pixels=pixels), pending.mine)
         return
     for repeat in range(max(config.times_asked for config in prepared.configs.values())):
-        yield Pass(CheapestOrder(each for each in pending.instances() if each.repeat == repeat), pending.mine)
+        apart = (each for each in pending.instances() if each.repeat == repeat)
+        yield Pass(CheapestOrder(apart, pixels=pixels), pending.mine)
 
 
 def _interpreters(

@@ -33,6 +33,7 @@ from mm_eval.results.thumbnails import (
     pictures_of,
     remove_thumbnails,
     thumbnails_of_requests,
+    write_known_thumbnails,
     write_thumbnails,
     write_thumbnails_of_turns,
 )
@@ -138,7 +139,9 @@ def _write_missing_thumbnails(
     heard = {name: opened.tasks[name] for name in pictured if opened.tasks[name].may_have_sound(opened.styles[name])}
     if heard:
         write_sounds(run.folder, {name: (task, opened.styles[name], run.rows(name)) for name, task in heard.items()})
+    digests = list(digests)
     with Media(run.folder) as media:
+        write_known_thumbnails(media, digests)
         if all(digest in media for digest in digests):
             return
         progress.start("thumbnails", sum(len(opened.doc_ids[name]) for name in pictured))

@@ -1,8 +1,8 @@
-"""Digests of pictures that were decoded before on this machine, so that another run neither decodes nor hashes their pixels.
+"""Digests and thumbnails of pictures that were decoded before on this machine, so that another run need not do it again.
 
-A picture's key is a digest of its file's bytes and of the versions that decode it. The digests are in an SQLite database in the
-cache folder, which may be deleted at any time and is used by several processes. Where it can't be used, those of this process
-are remembered.
+A picture's key is a digest of its file's bytes and of the versions that decode it. What is known is in SQLite databases in the
+cache folder, which may be deleted at any time and are used by several processes. Where they can't be used, what this process
+found is remembered.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ RULE = 2
 """Raised when a change of ours to how pictures are decoded changes their pixels. 2: 16-bit grey is rounded."""
 
 UNWRITTEN = 256
-"""Digests that are written together; a process that is killed loses at most so many."""
+"""Entries that are written together; a process that is killed loses at most so many."""
 
 MOST_REMEMBERED = 2**16
-"""Digests that a process remembers where they can't be written."""
+"""Digests that a process remembers where they can't be written. Of thumbnails, UNWRITTEN."""
 
 CODECS = ("avif", "jpg", "jpg_2000", "libjpeg_turbo", "libtiff", "webp", "zlib", "zlib_ng")
 """Pillow's names of the libraries that decode pictures."""
@@ -34,30 +34,37 @@ CODECS = ("avif", "jpg", "jpg_2000", "libjpeg_turbo", "libtiff", "webp", "zlib",
 MOST_BYTES = 2**29
 """A larger database is replaced by an empty one."""
 
+THUMBNAIL_RULE = b"1"
+"""Raised when a change of ours makes other thumbnails."""
 
-class KnownPictures:
-    """The digests of pictures by the keys of their files. Several threads may use it."""
 
-    def __init__(self) -> None:
+class _Known:
+    """Bytes by the keys of files, in a database of the cache folder. Several threads may use it.
+
+    name: of the database. column: of the bytes in its table. most: entries that are remembered where they can't be written.
+    """
+
+    def __init__(self, name: str, column: str, most: int) -> None:
         self._lock = threading.Lock()
+        self._name, self._column, self._most = name, column, most
         self._process = 0
         self._database: sqlite3.Connection | None = None
         self._new: dict[bytes, bytes] = {}
         atexit.register(self.write)
 
-    def get(self, key: bytes) -> str | None:
-        """The digest of the picture with this key, as `picture_digest` computes it; None if it is not known."""
+    def get(self, key: bytes) -> bytes | None:
+        """What is known under a key."""
         with self._lock:
             if (found := self._new.get(key)) is not None:
-                return found.hex()
-            query = "SELECT digest, checked FROM pictures WHERE file = ?"
+                return found
+            query = f"SELECT {self._column}, checked FROM pictures WHERE file = ?"
             row = self._use(lambda database: database.execute(query, (key,)).fetchone())
-        return row[0].hex() if isinstance(row, tuple) and row[1] == _check(key, row[0]) else None
+        return bytes(row[0]) if isinstance(row, tuple) and row[1] == _check(key, row[0]) else None
 
-    def put(self, key: bytes, digest: str) -> None:
-        """Remembers the digest of a picture."""
+    def put(self, key: bytes, value: bytes) -> None:
+        """Remembers it."""
         with self._lock:
-            self._new[key] = bytes.fromhex(digest)
+            self._new[key] = value
             if len(self._new) % UNWRITTEN == 0:
                 self._write()
 
@@ -68,7 +75,7 @@ class KnownPictures:
                 self._write()
 
     def _write(self) -> None:
-        rows = [(key, digest, _check(key, digest)) for key, digest in self._new.items()]
+        rows = [(key, value, _check(key, value)) for key, value in self._new.items()]
 
         def insert(database: sqlite3.Connection) -> bool:
             with database:
@@ -77,7 +84,7 @@ class KnownPictures:
 
         if self._use(insert):
             self._new.clear()
-        while len(self._new) > MOST_REMEMBERED:
+        while len(self._new) > self._most:
             self._new.pop(next(iter(self._new)))
 
     def _use(self, work: Callable[[sqlite3.Connection], object]) -> object:
@@ -85,11 +92,11 @@ class KnownPictures:
 
         A process that was forked opens it again.
         """
-        path = cache_folder() / "pictures.db"
+        path = cache_folder() / self._name
         try:
             if self._process != os.getpid():
                 self._process, self._database = os.getpid(), None
-                self._database = _open_database(path)
+                self._database = _open_database(path, self._column)
             return None if self._database is None else work(self._database)
         except (OSError, sqlite3.OperationalError):  # a folder that is read only, a full disk, a lock
             return None
@@ -100,26 +107,69 @@ class KnownPictures:
             return None
 
 
-def _open_database(path: Path) -> sqlite3.Connection:
+def _open_database(path: Path, column: str) -> sqlite3.Connection:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists() and path.stat().st_size > MOST_BYTES:
         path.unlink()
     database = sqlite3.connect(path, timeout=1.0, check_same_thread=False)
     database.execute("PRAGMA synchronous = OFF")  # what a crash of the machine damages is found by its check
     database.execute(
-        "CREATE TABLE IF NOT EXISTS pictures (file BLOB PRIMARY KEY, digest BLOB, checked BLOB) WITHOUT ROWID"
+        f"CREATE TABLE IF NOT EXISTS pictures (file BLOB PRIMARY KEY, {column} BLOB, checked BLOB) WITHOUT ROWID"
     )
     return database
 
 
-def _check(key: bytes, digest: bytes) -> bytes:
-    return hashlib.blake2b(key + digest, digest_size=8).digest()
+def _check(key: bytes, value: bytes) -> bytes:
+    return hashlib.blake2b(key + value, digest_size=8).digest()
+
+
+class KnownPictures:
+    """The digests of pictures by the keys of their files. Several threads may use it."""
+
+    def __init__(self) -> None:
+        self._known = _Known("pictures.db", "digest", MOST_REMEMBERED)
+        self.write = self._known.write
+
+    def get(self, key: bytes) -> str | None:
+        """The digest of the picture with this key, as `picture_digest` computes it; None if it is not known."""
+        found = self._known.get(key)
+        return None if found is None else found.hex()
+
+    def put(self, key: bytes, digest: str) -> None:
+        """Remembers the digest of a picture."""
+        self._known.put(key, bytes.fromhex(digest))
+
+
+class KnownThumbnails:
+    """The thumbnails of pictures by the identities of their files (`FILE_MARK`)."""
+
+    def __init__(self) -> None:
+        self._known = _Known("thumbnails.db", "jpeg", UNWRITTEN)
+        self.write = self._known.write
+
+    def get(self, identity: str) -> bytes | None:
+        """The thumbnail of a picture file; None if it is not known."""
+        return self._known.get(self._key(identity))
+
+    def put(self, identity: str, jpeg: bytes) -> None:
+        """Remembers a thumbnail."""
+        self._known.put(self._key(identity), jpeg)
+
+    @staticmethod
+    def _key(identity: str) -> bytes:
+        return hashlib.blake2b(identity.encode() + THUMBNAIL_RULE, digest_size=16, key=_versions()).digest()
 
 
 @lru_cache(maxsize=1)
 def known_pictures() -> KnownPictures:
     """The digests that this process reads and writes."""
     return KnownPictures()
+
+
+@lru_cache(maxsize=1)
+def known_thumbnails() -> KnownThumbnails:
+    """The thumbnails that this process reads and writes."""
+    return KnownThumbnails()
 
 
 def key_of(content: bytes) -> bytes:

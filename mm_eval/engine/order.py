@@ -24,6 +24,8 @@ from mm_eval.values.types import Instance
 
 FIRST_WINDOW, WINDOW = 64, 512
 """Instances that are sorted together: in the first window, and at most. The instances of a doc stay in one window."""
+WINDOW_PIXELS = 2**25
+"""Pixels that are sorted together for a model that gets files, so that their files are still in memory when they are sent."""
 PREFIX = 200
 """Two prompts share a prefix if this many characters at their beginning are equal."""
 
@@ -40,12 +42,12 @@ class _Ahead:
     hungry: the reader has nothing to ask, so that each doc is handed over. wake: called when the reader may continue.
     """
 
-    def __init__(self, window: int) -> None:
+    def __init__(self, window: int, pixels: int | None) -> None:
         self.windows: queue.Queue[Item] = queue.Queue(maxsize=1)
         self.closed = threading.Event()
         self.hungry = False
         self.wake: Callable[[], None] = lambda: None
-        self._docs, self._lock = Windows(window), threading.Lock()
+        self._docs, self._lock = Windows(window, pixels), threading.Lock()
 
     def prepare(self, instances: Iterable[Instance]) -> None:
         """Hands over all windows, and what ended them."""
@@ -86,11 +88,11 @@ class CheapestOrder(Iterator[Instance]):
     """Each instance exactly once, in the order that costs the model least. A thread prepares the next window.
 
     `ready` says whether the next one is there; `wake` is called when there may be more. An error of the iterable is raised here,
-    after the instances that came before it.
+    after the instances that came before it. pixels: of the pictures that are sorted together at most; None for any number.
     """
 
-    def __init__(self, instances: Iterable[Instance], window: int = WINDOW) -> None:
-        self._ahead, self._ended = _Ahead(window), False
+    def __init__(self, instances: Iterable[Instance], window: int = WINDOW, pixels: int | None = None) -> None:
+        self._ahead, self._ended = _Ahead(window, pixels), False
         self._thread = threading.Thread(target=self._ahead.prepare, args=(instances,), name="order", daemon=True)
         self._window: list[Question] = []  # the next one last
         self._question: Question = []  # what is left of one, the next one last
@@ -164,10 +166,10 @@ def in_questions(doc: list[Instance]) -> Iterable[Question]:
 class Windows:
     """The docs of the next window."""
 
-    def __init__(self, window: int) -> None:
-        self._most, self._size = window, min(FIRST_WINDOW, window)
+    def __init__(self, window: int, pixels: int | None = None) -> None:
+        self._most, self._size, self._most_pixels = window, min(FIRST_WINDOW, window), pixels
         self._prepared: list[list[Instance]] = []
-        self._count = 0  # of their instances
+        self._count = self._pixels = 0  # of their instances
 
     def add(self, doc: list[Instance], at_once: bool = False) -> list[list[Instance]]:
         """The docs that are a window by now, of one request type; often none. at_once: any docs are one."""
@@ -176,14 +178,16 @@ class Windows:
             window = self.take()
         self._prepared.append(doc)
         self._count += len(doc)
-        if not window and (at_once or self._count >= self._size):
+        self._pixels += doc[0].pixels
+        large = self._most_pixels is not None and self._pixels >= self._most_pixels
+        if not window and (at_once or large or self._count >= self._size):
             self._size = min(2 * self._size, self._most)
             window = self.take()
         return window
 
     def take(self) -> list[list[Instance]]:
         """The docs that are prepared."""
-        taken, self._prepared, self._count = self._prepared, [], 0
+        taken, self._prepared, self._count, self._pixels = self._prepared, [], 0, 0
         return taken
 
 

@@ -3,6 +3,7 @@ shorter than the one that the model's report states."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,8 +77,11 @@ def protocols_of_model(request: RunRequest) -> Iterator[Protocol]:
     own = plain_name(request.name or "") or next((plain_name(each) for each in named), "")
     if not own:
         return
+    named_in = re.compile(
+        rf"(?<![\w-]){re.escape(own)}(?![\w-])"
+    )  # "m" is a part of every file, and the name of no model
     for path in protocol_names([request.include_path] if request.include_path else []).values():
-        if own not in Path(path).read_text("utf-8").lower().replace("_", "-"):
+        if not named_in.search(Path(path).read_text("utf-8").lower().replace("_", "-")):
             continue
         try:
             protocol = read_protocol(path)

@@ -23,7 +23,9 @@ from PIL.JpegImagePlugin import JpegImageFile
 
 from mm_eval.data.decode import check_size, decoding, open_picture
 from mm_eval.data.frames import Frames
+from mm_eval.data.known_pictures import known_thumbnails
 from mm_eval.data.media import own_file, picture_digest, picture_identity
+from mm_eval.data.sent_files import identity_of
 from mm_eval.data.shared import undecoded
 from mm_eval.data.sound.clip import Sound
 from mm_eval.prompt.task import PromptStyle, Task
@@ -228,10 +230,23 @@ def _open_stored(value: object) -> object:
     return picture
 
 
+def write_known_thumbnails(media: Media, digests: Iterable[str]) -> None:
+    """Writes the missing thumbnails of pictures known by their files that an earlier run on this machine has made."""
+    known = known_thumbnails()
+    for digest in digests:
+        if digest.startswith(FILE_MARK) and digest not in media and (jpeg := known.get(digest)) is not None:
+            media.add(digest, jpeg)
+
+
 def _write_stored(media: Media, digest: str, picture: StoredJpeg) -> int:
     if digest in media:
         return 0
-    media.add(digest, picture.content if _is_small(picture, picture.content) else _encode(picture))
+    if _is_small(picture, picture.content):
+        media.add(digest, picture.content)
+        return 1
+    media.add(digest, jpeg := _encode(picture))
+    if digest.startswith(FILE_MARK) and digest == identity_of(picture.content):  # not only assumed to be this one
+        known_thumbnails().put(digest, jpeg)
     return 1
 
 

@@ -14,7 +14,7 @@ import logging
 import os
 import random
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -67,6 +67,7 @@ from .messages import (
     Videos,
     beginning_of,
     chat_messages,
+    held_files,
     picture_forms,
     preview_messages,
     text_of,
@@ -628,7 +629,16 @@ class Body:
             messages = self._messages(forms, files, as_text=TOOLS not in fields)
             return files.filled_in(json.dumps({**fields, **messages}).encode())
 
-        return await asyncio.to_thread(make) if instance.image_digests or instance.heard else make()
+        at_hand = not (instance.image_digests or instance.heard) or self._is_at_hand()
+        return make() if at_hand else await asyncio.to_thread(make)
+
+    def _is_at_hand(self) -> bool:
+        """Whether the body needs nothing but base64 of a few files in memory, which takes less time than a thread's turn."""
+        model, instance = self._model, self._instance
+        if instance.heard or instance.clips or model.endpoint.png:
+            return False
+        held = held_files(instance)
+        return held is not None and sum(map(len, held)) <= MEGABYTE
 
     async def check(self, attempts: int) -> None:
         instance = self._instance
@@ -655,7 +665,9 @@ class Body:
         model, instance, prefill = self._model, self._instance, self._prefill
         if instance.tools and as_text:
             instance = model.without_tools(instance)
-        with IN_FLIGHT.held(instance.pixels), decoding(f"{instance.task} doc {instance.doc_id}"):
+        at_hand = not model.endpoint.png and held_files(instance) is not None
+        budget = nullcontext() if at_hand else IN_FLIGHT.held(instance.pixels)
+        with budget, decoding(f"{instance.task} doc {instance.doc_id}"):
             sound = partial(sound_part, way=model.endpoint.sound, most=model.most_of_sound)
             messages = with_results(chat_messages(instance, model.videos, files, model.endpoint.png, sound))
         forms |= picture_forms(messages)

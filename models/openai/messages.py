@@ -21,9 +21,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.data import kept_files
+from mm_eval.data.decode import MIME, format_of
 from mm_eval.data.frames import files_of
-from mm_eval.data.media import encoded
-from mm_eval.data.sent_files import file_identity
+from mm_eval.data.media import encoded, own_file, picture_digest
+from mm_eval.data.sent_files import HELD, file_identity
 from mm_eval.data.video.rule import FrameRule, read_rule
 from mm_eval.values.errors import DataError, ModelError
 from mm_eval.values.types import FILE_MARK, FRAME_MARK, Audible, Clip, Fields, Instance, JsonObject, Message, Options
@@ -70,9 +71,24 @@ def chat_messages(
     if videos.way == "file":
         _check_together(instance)
         return _filled(instance, _files(instance, videos, files), heard)
-    loaded = zip(instance.images() if instance.images else [], instance.image_digests, strict=True)
-    shown = _timed(instance, videos, (_picture(picture, digest, files, png) for picture, digest in loaded))
+    if not png and (held := held_files(instance)) is not None:
+        sent = ((MIME[format_of(content)], content) for content in held)
+    else:
+        loaded = zip(instance.images() if instance.images else [], instance.image_digests, strict=True)
+        sent = (_content(picture, digest, png) for picture, digest in loaded)
+    shown = _timed(instance, videos, (_part(mime, content, files) for mime, content in sent))
     return _filled(instance, shown, heard)
+
+
+def held_files(instance: Instance) -> list[bytes] | None:
+    """The files of all pictures of an instance, where each is known by its file and is at hand; else None."""
+    found = list[bytes]()
+    for digest in instance.image_digests:
+        content = HELD.get(digest) if digest.startswith(FILE_MARK) else None
+        if content is None:
+            return None
+        found.append(content)
+    return found
 
 
 COMMON = ("image/jpeg", "image/png")
@@ -210,11 +226,16 @@ def _files(instance: Instance, videos: Videos, files: Files) -> Iterator[Parts]:
         if place in clips:
             yield [videos.file_part(clips[place], digest)]
         else:
-            yield [] if place in frames else [_picture(loaded[place], digest, files)]
+            yield [] if place in frames else [_part(*_content(loaded[place], digest), files)]
 
 
-def _picture(picture: Image, digest: str, files: Files, png: bool = False) -> JsonObject:
-    if digest.startswith(FILE_MARK) and file_identity(picture) != digest:
+def _content(picture: Image, digest: str, png: bool = False) -> tuple[str, bytes]:
+    """(MIME type, file) of a picture as it is sent. DataError where it is another one than the request was made of.
+
+    The pixels of a frame of a video are those of its file, which is looked at where it is decoded.
+    """
+    by_file, by_pixels = digest.startswith(FILE_MARK), own_file(picture) is not None and not digest.startswith(FRAME_MARK)
+    if (file_identity(picture) if by_file else picture_digest(picture) if by_pixels else digest) != digest:
         raise DataError(
             "a picture's file has changed during the run.",
             hint="The same command asks again, with the file as it is then.",
@@ -224,7 +245,11 @@ def _picture(picture: Image, digest: str, files: Files, png: bool = False) -> Js
         plain = picture.copy()
         plain.info.clear()  # what it was read from
         mime, data = encoded(plain, digest)
-    return {"type": "image_url", "image_url": {"url": f"data:{mime};base64,{files.put(data)}"}}
+    return mime, data
+
+
+def _part(mime: str, content: bytes, files: Files) -> JsonObject:
+    return {"type": "image_url", "image_url": {"url": f"data:{mime};base64,{files.put(content)}"}}
 
 
 def _text(text: str | None) -> Parts:

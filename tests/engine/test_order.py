@@ -111,3 +111,14 @@ def test_a_hungry_reader_gets_each_doc_as_soon_as_the_next_one_is_begun() -> Non
     assert woken.wait(HANGS) and requests.ready() and next(requests).doc_id == 0
     go_on.release(2)
     assert [row.doc_id for row in requests] == [1, 2, 3] and requests.ready()
+
+
+def test_windows_end_at_a_number_of_pixels_where_one_is_stated() -> None:
+    rows = [question(n, f"question {n}", f"picture {n}") for n in range(12)]
+    for row in rows:
+        row.pixels = 100
+    windows = Windows(8, pixels=300)
+    sizes = [len(window) for row in rows if (window := windows.add([row]))]
+    assert sizes == [3, 3, 3, 3]
+    windows = Windows(8)
+    assert [len(window) for row in rows if (window := windows.add([row]))] == [8]

@@ -1,5 +1,6 @@
 """A protocol and the family's own blocks agree, or the run says why not; a task's shorter cap is named."""
 
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -13,6 +14,7 @@ from mm_eval.foreign_code.runner import FOREIGN_CODE
 from mm_eval.protocols import family
 from mm_eval.protocols.family import other_prompt
 from mm_eval.protocols.protocol_file import find_protocol, protocol_names
+from mm_eval.request import RunRequest
 from tests.conftest import ROOT
 
 OTHER_PROMPTS = {  # the reasons stand as `source` in the protocols
@@ -85,3 +87,11 @@ def test_a_cap_below_that_of_the_models_report_is_named(cli: Any, tmp_path: Any,
     assert said in shown if said else "answers are cut earlier" not in shown
     shown = " ".join(cli(*asked, "--output_path", tmp_path / "b", "--gen_kwargs", "max_new_tokens=32768").out.split())
     assert "answers are cut earlier" not in shown
+
+
+def test_only_files_that_name_the_model_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, whole = list[Path](), family.read_protocol
+    monkeypatch.setattr(family, "read_protocol", lambda path: read.append(path) or whole(path))
+    assert not list(family.protocols_of_model(RunRequest(tasks=("mme",), model_args={"model": "m"}))) and not read
+    named = RunRequest(tasks=("mme",), model_args={"model": "org/Qwen2.5_VL-7B-Instruct"})
+    assert "qwen2.5-vl" in [each.name for each in family.protocols_of_model(named)] and len(read) < 6

@@ -2,15 +2,18 @@
 
 import base64
 import io
+import sqlite3
 
 import pytest
 from PIL import Image, ImageChops
 
+from mm_eval.data.known_pictures import KnownThumbnails
+from mm_eval.data.sent_files import identity_of
 from mm_eval.prepare import prepare_from_spec
 from mm_eval.results import thumbnails
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.results.thumbnails import pictures_of, write_thumbnails
+from mm_eval.results.thumbnails import pictures_of, write_known_thumbnails, write_thumbnails
 from mm_eval.run import RunRequest, evaluate
 
 YAML = """
@@ -118,6 +121,30 @@ def test_a_large_picture_is_made_small_and_one_with_private_data_written_anew(ru
     count, [large, private] = made(folder)
     assert count == 2 and opened(large).size == (320, 240)
     assert opened(private).size == (300, 200) and b"Camera" not in private
+
+
+def test_a_thumbnail_that_an_earlier_run_has_made_of_a_file_is_not_made_again(tmp_path, monkeypatch):
+    monkeypatch.setenv("MM_EVAL_CACHE", str(tmp_path / "cache"))
+    content, known = jpeg((1600, 1200)), KnownThumbnails()
+    monkeypatch.setattr(thumbnails, "known_thumbnails", lambda: known)
+    digest, other = identity_of(content), identity_of(jpeg((800, 600)))
+    with Media(tmp_path) as media:
+        assert thumbnails._write_stored(media, digest, thumbnails.StoredJpeg(content)) == 1
+        assert thumbnails._write_stored(media, other, thumbnails.StoredJpeg(content)) == 1
+    with Media(tmp_path) as media:
+        small = media.content(digest)
+    known.write()
+    known = KnownThumbnails()  # of another process
+    assert known.get(digest) == small and known.get(other) is None, "the file is not what its digest says"
+    (tmp_path / "second").mkdir()
+    with Media(tmp_path / "second") as media:
+        write_known_thumbnails(media, [digest, other, digest.removeprefix("file:")])
+    with Media(tmp_path / "second") as media:
+        assert media.content(digest) == small and other not in media
+    path = tmp_path / "cache" / "thumbnails.db"
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE pictures SET jpeg = ?", (b"another",))
+    assert KnownThumbnails().get(digest) is None
 
 
 def test_a_picture_that_the_task_changes_is_shown_as_it_was_asked(run):
