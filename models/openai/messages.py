@@ -234,7 +234,10 @@ def _content(picture: Image, digest: str, png: bool = False) -> tuple[str, bytes
 
     The pixels of a frame of a video are those of its file, which is looked at where it is decoded.
     """
-    by_file, by_pixels = digest.startswith(FILE_MARK), own_file(picture) is not None and not digest.startswith(FRAME_MARK)
+    by_file, by_pixels = (
+        digest.startswith(FILE_MARK),
+        own_file(picture) is not None and not digest.startswith(FRAME_MARK),
+    )
     if (file_identity(picture) if by_file else picture_digest(picture) if by_pixels else digest) != digest:
         raise DataError(
             "a picture's file has changed during the run.",

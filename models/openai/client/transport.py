@@ -2,8 +2,9 @@
 
 `Lanes` gives each request a connection of its own. httpx keeps its connections in one pool and looks at every connection for
 every request: with 64 requests in flight that took 8 ms of CPU a request, so that the client and not the server set the pace.
-A lane has one connection; a request takes a free one. It is made of h11, which httpx uses, too, and of asyncio's own streams:
-pools of one connection took twice the CPU. `Proxied` is httpx's own pool, used only when the environment names a proxy.
+A lane has one connection; a request takes a free one. It is made of asyncio's own streams and of h11, which httpx uses, too:
+pools of one connection took twice the CPU. A head that was sent before, and a reply of the plainest form (`plain_head`), need no
+h11, which took half of what is left. `Proxied` is httpx's own pool, used only when the environment names a proxy.
 
 A compressed body is collected first and unpacked in one piece, so that at most one unpacked body is in memory, however many
 requests are in flight.
@@ -12,9 +13,12 @@ requests are in flight.
 from __future__ import annotations
 
 import asyncio
+import re
+import select
 import ssl
 import zlib
 from collections.abc import AsyncIterable, AsyncIterator, Callable
+from typing import NamedTuple
 
 import h11
 import httpx
@@ -31,6 +35,14 @@ MOST_ENCODINGS = 2
 LONGEST_HEAD = 100 * 1024
 """Bytes of a reply's head at most."""
 READ_AT_ONCE = 64 * 1024
+PLAIN_HEAD = re.compile(
+    rb"HTTP/1\.1 ([2-5]\d\d)(?: [^\x00-\x1f\x7f]*)?\r\n((?:[!#$%&'*+.^_`|~\w-]+:[^\x00-\x08\n-\x1f\x7f]*\r\n)+)\r\n",
+    re.ASCII,
+)
+"""A whole head without anything that is read in two ways. h11 reads every other one, and says what is wrong with it."""
+WITHOUT_BODY = (204, 304)
+SEVERAL_HEADS = 16
+"""Different heads of requests that are remembered: one for each path of an endpoint."""
 WINDOWS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 
 
@@ -45,6 +57,7 @@ class Lanes(httpx.AsyncBaseTransport):
         self._context: ssl.SSLContext | None = None
         if secure:
             self._secure()
+        self._heads = Heads()
         self._free: list[Lane] = []
         self._all: list[Lane] = []
 
@@ -57,7 +70,7 @@ class Lanes(httpx.AsyncBaseTransport):
             self._free.append(lane)
 
     def _open(self) -> Lane:
-        lane = Lane(self._connecting)
+        lane = Lane(self._connecting, self._heads)
         self._all.append(lane)
         return lane
 
@@ -72,17 +85,70 @@ class Lanes(httpx.AsyncBaseTransport):
             lane.close()
 
 
+class PlainHead(NamedTuple):
+    """A reply's head. length: of its body. size: of the head itself, in bytes."""
+
+    status: int
+    headers: list[tuple[bytes, bytes]]
+    length: int
+    size: int
+
+
+def plain_head(data: bytes) -> PlainHead | None:
+    """The head at the beginning of some bytes, where it is whole and of the plainest form: a body of a stated length follows on a
+    connection that stays. None for any other, which h11 reads."""
+    found = PLAIN_HEAD.match(data)
+    if found is None or int(found[1]) in WITHOUT_BODY:
+        return None
+    parts = (line.partition(b":") for line in found[2].split(b"\r\n")[:-1])
+    headers = [(name, value.strip(b" \t")) for name, _, value in parts]
+    named = {name.lower(): value for name, value in headers}
+    length = named.get(b"content-length", b"")
+    is_plain = len(named) == len(headers) and length.isdigit() and len(length) < 16
+    if (
+        not is_plain
+        or b"transfer-encoding" in named
+        or named.get(b"connection", b"keep-alive").lower() != b"keep-alive"
+    ):
+        return None
+    return PlainHead(int(found[1]), headers, int(length), found.end())
+
+
+class Heads:
+    """The heads of requests as h11 writes them, which are equal but for the length of the body."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[object, ...], bytes] = {}
+
+    def of(self, request: httpx.Request, size: int) -> bytes:
+        """The head of a request whose body has so many bytes. Raises h11.LocalProtocolError for what can't be sent."""
+        raw = request.headers.raw
+        kept = [each for each in raw if each[0].lower() != b"content-length"]
+        key = request.method, request.url.raw_path, *kept
+        if (head := self._known.get(key)) is None:
+            asked = h11.Request(method=request.method.encode(), target=request.url.raw_path, headers=raw)
+            if any(name == b"transfer-encoding" for name, _ in asked.headers):
+                raise h11.LocalProtocolError("a request's body is sent in one piece")
+            lines = h11.Connection(h11.CLIENT).send(asked) or b""
+            other = [line for line in lines.split(b"\r\n") if line and not line.lower().startswith(b"content-length:")]
+            if len(self._known) >= SEVERAL_HEADS:
+                self._known.clear()
+            head = self._known[key] = b"\r\n".join(other)
+        length = b"\r\nContent-Length: %d" % size if len(kept) < len(raw) else b""
+        return head + length + b"\r\n\r\n"
+
+
 class Lane:
-    """One connection at a time: asyncio's streams, and h11 for what HTTP/1.1 says.
+    """One connection at a time: asyncio's streams, and h11 for all of HTTP/1.1 that is not plain.
 
     A connection is made within `connecting` seconds; the caller holds all other deadlines.
     """
 
-    def __init__(self, connecting: float) -> None:
-        self._connecting = connecting
+    def __init__(self, connecting: float, heads: Heads | None = None) -> None:
+        self._connecting, self._heads = connecting, heads or Heads()
         self._address: tuple[bytes, bytes, int | None] | None = None
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
-        self._state = h11.Connection(h11.CLIENT)
+        self._waiting = select.poll()
 
     async def ask(
         self, request: httpx.Request, bodies: Bodies, secure: Callable[[], ssl.SSLContext] | None
@@ -90,18 +156,28 @@ class Lane:
         """The whole reply to a request. secure: gives the context of TLS; None for a connection without it."""
         url = request.url
         address = url.raw_scheme, url.raw_host, url.port
-        if self._streams is None or self._address != address or not await self._is_silent(*self._streams):
+        if self._streams is None or self._address != address or not self._is_silent(*self._streams):
             self.close()
             self._streams = await self._connect(url, secure)
             self._address = address
-            self._state = h11.Connection(h11.CLIENT, max_incomplete_event_size=LONGEST_HEAD)
+            self._waiting = select.poll()
+            self._waiting.register(self._streams[1].get_extra_info("socket").fileno(), select.POLLIN)
         reader, writer = self._streams
         try:
-            writer.write(
-                self._written(request)
-            )  # read meanwhile: a server may refuse a long body before it has all of it
-            status, headers = await self._head(reader)
-            body = await bodies.read(self._chunks(reader), headers)
+            content = request.content
+            # in one piece, and read meanwhile: a server may refuse a long body before it has all of it
+            writer.write(self._heads.of(request, len(content)) + content)
+            data = await reader.read(READ_AT_ONCE)
+            if (head := plain_head(data)) is not None and request.method != "HEAD":
+                body = PlainBody(head.length, data[head.size :])
+                status, headers = head.status, httpx.Headers(head.headers)
+                found = await bodies.read(body.chunks(reader), headers)
+                whole = not body.more
+            else:
+                other = OtherReply(request, data)
+                status, headers = await other.head(reader)
+                found = await bodies.read(other.chunks(reader), headers)
+                whole = other.whole
         except OSError as error:
             self.close()
             raise httpx.ReadError(str(error)) from error
@@ -111,60 +187,25 @@ class Lane:
         except BaseException:
             self.close()
             raise
-        whole = self._state.our_state is h11.DONE and self._state.their_state is h11.DONE
-        if whole and not self._state.trailing_data[0] and not writer.transport.get_write_buffer_size():
-            self._state.start_next_cycle()
-        else:
+        if not whole or writer.transport.get_write_buffer_size():
             self.close()
-        return read_reply(status, headers, body)
+        return read_reply(status, headers, found)
 
-    def _written(self, request: httpx.Request) -> bytes:
-        """A request as it is sent, head and body in one piece."""
-        target, state = request.url.raw_path, self._state
-        head = state.send(h11.Request(method=request.method.encode(), target=target, headers=request.headers.raw))
-        content = request.content
-        parts = [head, *(state.send_with_data_passthrough(h11.Data(data=content)) or () if content else ())]
-        return b"".join([each for each in (*parts, state.send(h11.EndOfMessage())) if each])
-
-    async def _head(self, reader: asyncio.StreamReader) -> tuple[int, httpx.Headers]:
-        """The status and the headers of a reply."""
-        while True:
-            event = await self._event(reader)
-            if (
-                isinstance(event, h11.Response)
-                or isinstance(event, h11.InformationalResponse)
-                and event.status_code == 101
-            ):
-                return event.status_code, httpx.Headers(list(event.headers.raw_items()))
-
-    async def _chunks(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
-        """The body of a reply."""
-        while isinstance(event := await self._event(reader), h11.Data):
-            yield bytes(event.data)
-
-    async def _event(self, reader: asyncio.StreamReader) -> object:
-        """What the server says next."""
-        while (event := self._state.next_event()) is h11.NEED_DATA:
-            data = await reader.read(READ_AT_ONCE)
-            if not data and self._state.their_state is h11.SEND_RESPONSE:
-                raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
-            self._state.receive_data(data)
-        return event
-
-    @staticmethod
-    async def _is_silent(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+    def _is_silent(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
         """Whether the server has neither closed a connection nor sent anything on it since the last reply.
 
         A reply that nothing was asked for (a second one, or a 408 of a proxy) would be taken for that to the next question.
         """
-        if reader.at_eof() or writer.is_closing():
+        if reader.at_eof() or writer.is_closing() or reader.exception() is not None:
             return False
+        reading = reader.read(1)
         try:
-            async with asyncio.timeout(0):
-                await reader.read(1)
-        except OSError:  # no byte came, or the connection broke
-            return reader.exception() is None and not writer.is_closing()
-        return False
+            reading.send(None)  # it waits for a byte, or has one
+        except (StopIteration, OSError):
+            return False
+        finally:
+            reading.close()
+        return not self._waiting.poll(0)
 
     async def _connect(
         self, url: httpx.URL, secure: Callable[[], ssl.SSLContext] | None
@@ -202,6 +243,75 @@ class Lane:
             else:
                 transport.close()
             self._streams = None
+
+
+class PlainBody:
+    """The body after a plain head. more: whether the server has sent more than the body."""
+
+    def __init__(self, length: int, begun: bytes) -> None:
+        self._length, self._begun = length, begun
+        self.more = len(begun) > length
+
+    async def chunks(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+        """The body as it comes. Raises httpx.RemoteProtocolError if the connection ends before it does."""
+        left = self._length - len(self._begun)
+        if self._begun and self._length:
+            yield self._begun[: self._length]
+        while left > 0:
+            data = await reader.read(min(left, READ_AT_ONCE))
+            if not data:
+                raise httpx.RemoteProtocolError(
+                    "peer closed connection without sending complete message body "
+                    f"(received {self._length - left} bytes, expected {self._length})"
+                )
+            left -= len(data)
+            yield data
+
+
+class OtherReply:
+    """A reply of any form, as h11 reads it. data: what came first."""
+
+    def __init__(self, request: httpx.Request, data: bytes) -> None:
+        self._state = h11.Connection(h11.CLIENT, max_incomplete_event_size=LONGEST_HEAD)
+        target, raw = request.url.raw_path, request.headers.raw
+        self._state.send(h11.Request(method=request.method.encode(), target=target, headers=raw))
+        if request.content:
+            self._state.send_with_data_passthrough(h11.Data(data=request.content))
+        self._state.send(h11.EndOfMessage())
+        self._take(data)
+
+    @property
+    def whole(self) -> bool:
+        """Whether the reply has ended, nothing follows it, and the connection stays."""
+        done = self._state.our_state is h11.DONE and self._state.their_state is h11.DONE
+        return done and not self._state.trailing_data[0]
+
+    async def head(self, reader: asyncio.StreamReader) -> tuple[int, httpx.Headers]:
+        """The status and the headers of a reply."""
+        while True:
+            event = await self._event(reader)
+            if (
+                isinstance(event, h11.Response)
+                or isinstance(event, h11.InformationalResponse)
+                and event.status_code == 101
+            ):
+                return event.status_code, httpx.Headers(list(event.headers.raw_items()))
+
+    async def chunks(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
+        """The body of a reply."""
+        while isinstance(event := await self._event(reader), h11.Data):
+            yield bytes(event.data)
+
+    async def _event(self, reader: asyncio.StreamReader) -> object:
+        """What the server says next."""
+        while (event := self._state.next_event()) is h11.NEED_DATA:
+            self._take(await reader.read(READ_AT_ONCE))
+        return event
+
+    def _take(self, data: bytes) -> None:
+        if not data and self._state.their_state is h11.SEND_RESPONSE:
+            raise httpx.RemoteProtocolError("Server disconnected without sending a response.")
+        self._state.receive_data(data)
 
 
 class Proxied(httpx.AsyncBaseTransport):

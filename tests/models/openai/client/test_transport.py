@@ -8,10 +8,11 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from pathlib import Path
 
+import h11
 import httpx
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
-from mm_eval.models.openai.client.transport import Lanes, Proxied
+from mm_eval.models.openai.client.transport import Heads, Lanes, Proxied, plain_head
 
 from mm_eval.engine.model import ModelSettings
 from mm_eval.values.errors import ConfigError
@@ -209,3 +210,86 @@ def test_a_file_of_certificates_that_cant_be_read_is_told_before_the_first_reque
         model.prepare()
     if not proxy:  # nothing is read for a server without TLS
         OpenAI({"base_url": "http://127.0.0.1:9/v1", "model": "m"}, ModelSettings()).prepare()
+
+
+PLAIN = b"HTTP/1.1 200 OK\r\nServer: a\r\nContent-Length: 4\r\n\r\n"
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n",  # not whole
+        b"HTTP/1.0 200 OK\r\nContent-Length: 4\r\n\r\n",
+        b"HTTP/1.1 100 Continue\r\nContent-Length: 4\r\n\r\n",
+        b"HTTP/1.1 204 None\r\nContent-Length: 4\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nServer: a\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nContent-Length: 4\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: -4\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nServer: a\r\n b\r\n\r\n",  # a header on two lines
+        b"HTTP/1.1 200 OK\r\nContent-Length : 4\r\n\r\n",
+        b"HTTP/1.1 200 OK\nContent-Length: 4\n\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nServer: a\x00b\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nServer:" + 50_000 * b" ",
+    ],
+)
+def test_a_head_that_is_not_plain_is_left_to_h11(head: bytes) -> None:
+    assert plain_head(PLAIN + b"body") == (200, [(b"Server", b"a"), (b"Content-Length", b"4")], 4, len(PLAIN))
+    assert plain_head(head) is None
+
+
+@pytest.mark.parametrize(
+    ("pieces", "texts", "connections"),
+    [
+        ([PLAIN + b"body"], "body", 1),
+        ([PLAIN, b"bo", b"dy"], "body", 1),
+        ([PLAIN[:20], PLAIN[20:] + b"body"], "body", 1),
+        ([PLAIN + b"body, and more"], "body", 3),  # what nothing was asked for
+        ([b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n"], "body", 1),
+        ([b"HTTP/1.1 100 Continue\r\n\r\n", PLAIN + b"body"], "body", 1),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\nConnection: close\r\n\r\nbody"], "body", 3),
+        ([b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"], "", 1),
+    ],
+)
+def test_replies_of_all_forms_are_read_whole(pieces: list[bytes], texts: str, connections: int) -> None:
+    opened = list[int]()
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        opened.append(1)
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while await reader.readuntil(b"\r\n\r\n"):
+                await reader.readexactly(100_000 + len(opened_bodies))
+                opened_bodies.append(1)
+                for piece in pieces:
+                    writer.write(piece)
+                    await writer.drain()
+                    await asyncio.sleep(0.005)
+        writer.close()
+
+    opened_bodies = list[int]()
+    assert asyncio.run(asked(serve, 3)) == [texts] * 3
+    assert len(opened) == connections
+
+
+def test_a_reply_that_breaks_off_in_its_body_is_an_error() -> None:
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(PLAIN + b"bo")
+        writer.close()
+
+    with pytest.raises(httpx.RemoteProtocolError, match=r"received 2 bytes, expected 4"):
+        asyncio.run(asked(serve, 1))
+
+
+def test_a_head_is_written_as_h11_writes_it_and_one_that_cant_be_sent_is_refused() -> None:
+    heads = Heads()
+    first = httpx.Request("POST", "http://host/v1/a?b=c", headers={"X-Own": "d"}, content=b"12345")
+    again = httpx.Request("POST", "http://host/v1/a?b=c", headers={"X-Own": "d"}, content=b"123")
+    assert heads.of(first, 5).startswith(b"POST /v1/a?b=c HTTP/1.1\r\n")
+    assert heads.of(again, 3) == heads.of(first, 5).replace(b"Content-Length: 5", b"Content-Length: 3")
+    assert b"X-Own: d\r\n" in heads.of(again, 3) and b"Host: host\r\n" in heads.of(again, 3)
+    assert b"content-length" not in heads.of(httpx.Request("GET", "http://host/v1"), 0).lower()
+    with pytest.raises(h11.LocalProtocolError):
+        heads.of(httpx.Request("POST", "http://host/", headers={"X-Own": "a\r\nb: c"}, content=b"1"), 1)
