@@ -25,7 +25,7 @@ FRAMES = (0xC0, 0xC1, 0xC2)
 """The markers of JPEGs that every program reads: baseline, extended and progressive, Huffman coded."""
 NOT_A_FRAME = (0xC4, 0xC8, 0xCC)
 """Markers in the range of frames that begin other segments."""
-MOST_HELD = 32 * 2**20
+MOST_HELD = 16 * 2**20
 """Bytes of files that are held for the requests that send them in a moment."""
 MOST_REMEMBERED = 2**16
 """Files of which it is remembered what was found."""

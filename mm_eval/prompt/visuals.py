@@ -545,7 +545,7 @@ class PictureCache:
     nothing but stored files of sound are not kept.
     """
 
-    def __init__(self, max_bytes: int = 64 * 2**20, most_bytes: int | None = None) -> None:
+    def __init__(self, max_bytes: int = 24 * 2**20, most_bytes: int | None = None) -> None:
         self._spilled = _Spilled()
         self._max_bytes, self._bytes = max_bytes, 0
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")  # of this machine, in bytes

@@ -30,7 +30,8 @@ def price_of(names: Sequence[str], listed: str, path: str | None) -> Price | Non
     Raises ConfigError for a file that can't be read.
     """
     own = read_prices(path) if path else {}
-    return next((own[name] for name in names if name in own), shipped().get(listed))
+    found = next((own[name] for name in names if name in own), None)
+    return found or (shipped().get(listed) if listed else None)
 
 
 @lru_cache(maxsize=1)
