@@ -21,7 +21,7 @@ from mm_eval.cli import main
 from mm_eval.config.index import build_index
 from mm_eval.sandbox.environment import environments
 from tests.processes import Started
-from tests.results.conftest import base, dummy_run, mme_rows, perfect, worse  # noqa: F401 - recorded runs that many folders read
+from tests.recorded import base, dummy_run, mme_rows, perfect, worse  # noqa: F401 - recorded runs that many folders read
 
 # An image may state this: each child process would then compile all of mm_eval, and each process of tests every file of them.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -13,7 +13,7 @@ from mm_eval.run_page import write_report
 from mm_eval.verbs.report.site.app import app_of
 from mm_eval.verbs.report.site.runs import Shown
 from tests.processes import HANGS
-from tests.results.conftest import answers_with, base, dummy_run, mme_rows, perfect, ran, set_count, worse  # noqa: F401
+from tests.recorded import answers_with, ran, set_count
 
 ATTACK = (
     "</script><script>window.attacked=1</script><img src=x onerror='window.attacked=2'> \x1b[31mred<!-- --> <!--ROWS-->"
@@ -93,7 +93,7 @@ def served(tmp_path):
 
 
 @pytest.fixture(scope="session")
-def attacked(base, mme_rows):  # noqa: F811
+def attacked(base, mme_rows):
     """A run of which one answer tries everything that an answer could try on a page."""
     path = answers_with(base / "attack.jsonl", mme_rows, set(range(20)), said={3: ATTACK})
     folder = ran(base / "attacked", "--tasks", "mme", "--model", "replay", "--model_args", f"path={path}")
@@ -101,7 +101,7 @@ def attacked(base, mme_rows):  # noqa: F811
 
 
 @pytest.fixture(scope="session")
-def odd(base, mme_rows):  # noqa: F811
+def odd(base, mme_rows):
     """40 docs, the first 12 with an empty answer and the others right."""
     said = dict.fromkeys(range(12), " ")
     path = answers_with(base / "odd.jsonl", mme_rows[:40], set(), said=said)
@@ -109,7 +109,7 @@ def odd(base, mme_rows):  # noqa: F811
 
 
 @pytest.fixture(scope="session")
-def large(base, dummy_run):  # noqa: F811
+def large(base, dummy_run):
     """Pages of a run with its samples repeated to 2,000 and to 20,000 docs."""
     rows = [json.loads(line) for line in (dummy_run / "samples/mme.jsonl").read_text().splitlines()]
     pages = {}

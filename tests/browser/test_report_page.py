@@ -11,8 +11,9 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import Spent
 from mm_eval.run_page import write_report
 from tests.folders import edited
+from tests.recorded import answers_with, ran
 
-from .conftest import ATTACK, answers_with, ran
+from .conftest import ATTACK
 
 pytestmark = pytest.mark.browser
 

@@ -6,7 +6,9 @@ import json
 
 import pytest
 
-from .conftest import ATTACK, answers_with, ran
+from tests.recorded import answers_with, ran
+
+from .conftest import ATTACK
 from .test_report_page import choose, count, detail, search
 
 pytestmark = pytest.mark.browser

@@ -17,8 +17,8 @@ from mm_eval.run_page import write_report
 from mm_eval.verbs.report.release.numbers import release_table
 from mm_eval.verbs.report.release.page import write_release_page
 from mm_eval.verbs.report.site import parts
+from tests.recorded import set_count
 
-from .conftest import set_count
 from .test_report_page import choose, count, detail, search
 
 pytestmark = pytest.mark.browser

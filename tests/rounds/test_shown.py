@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from mm_eval import evaluate
+from tests.recorded import in_page
 from tests.rounds.talking import DOCS, Talker, write
-from tests.verbs.report.conftest import in_page
 
 
 def test_the_page_shows_each_turn_with_its_picture_and_tokens(tmp_path: Path) -> None:

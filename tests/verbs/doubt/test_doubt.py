@@ -13,7 +13,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.verbs.doubt.answers import Said, in_form_of, joined, normalised
 from mm_eval.verbs.doubt.dawid_skene import MISSING, fit, independent
 from mm_eval.verbs.doubt.doubt import doubt
-from tests.results.conftest import base, dummy_run, in_page, ran  # noqa: F401
+from tests.recorded import in_page, ran
 from tests.sets import each_of
 
 WRONG = (5, 50, 100, 150, 200)
@@ -21,7 +21,7 @@ MODELS = {"alpha-7b": 0.9, "beta-7b": 0.85, "gamma-7b": 0.8, "delta-2b": 0.75}
 
 
 @pytest.fixture(scope="module")
-def runs(base, dummy_run):  # noqa: F811
+def runs(base, dummy_run):
     """Four models on SEED-Bench's sample, who believe another option of five documents."""
     rows = [json.loads(line) for line in (dummy_run / "samples" / "seedbench.jsonl").read_text().splitlines()]
     folders = []
@@ -111,7 +111,7 @@ def test_runs_of_other_tasks_share_nothing(cli, runs, perfect_mme):
 
 
 @pytest.fixture(scope="module")
-def perfect_mme(base):  # noqa: F811
+def perfect_mme(base):
     return ran(base / "mme alone", "--tasks", "mme", "--model", "dummy", "--limit", "2")
 
 

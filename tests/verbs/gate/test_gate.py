@@ -14,7 +14,7 @@ from mm_eval.values.distributions import t_quantile
 from mm_eval.verbs.gate.gate import BROKEN, HOLDS, OPEN, gate
 from mm_eval.verbs.study.compare import compare
 from mm_eval.verbs.study.one_sided import upper_end
-from tests.results.conftest import base, dummy_run, mme_rows, perfect, ran, worse  # noqa: F401
+from tests.recorded import ran
 from tests.sets import few
 
 
@@ -30,7 +30,7 @@ def policy(tmp_path):
 
 
 @pytest.fixture(scope="module")
-def runs(perfect, worse):  # noqa: F811
+def runs(perfect, worse):
     return RecordedRun.read(worse), RecordedRun.read(perfect)
 
 
@@ -50,7 +50,7 @@ def test_the_bounds_decide(policy, runs, allowed, verdict, state):
 
 
 @pytest.mark.full
-def test_alpha_is_shared_by_the_clauses_that_decide_and_an_advisory_one_never_does(policy, dummy_run, base):  # noqa: F811
+def test_alpha_is_shared_by_the_clauses_that_decide_and_an_advisory_one_never_does(policy, dummy_run, base):
     run = RecordedRun.read(dummy_run)
     found = gate(policy("alpha: 0.1\ndefault: {loss: 5}"), run, run)
     assert [each.name for each in found.checked] == ["mme", "seedbench"] and found.level == 0.05
@@ -63,7 +63,7 @@ def test_alpha_is_shared_by_the_clauses_that_decide_and_an_advisory_one_never_do
     assert (by_seedbench.verdict, without.verdict) == (UNDECIDED, GO)
 
 
-def test_equal_answers_to_few_documents_prove_no_small_loss(policy, dummy_run):  # noqa: F811
+def test_equal_answers_to_few_documents_prove_no_small_loss(policy, dummy_run):
     """0 of 252 documents changed: the loss is below 1.2 points, which does not show that it is below .5."""
     run = RecordedRun.read(dummy_run)
     small, large = (gate(policy(f"seedbench: {{loss: {loss}}}"), run, run) for loss in (0.5, 5))
@@ -79,7 +79,7 @@ def test_a_loss_in_percent_is_of_the_references_number(policy, runs):
     assert checked.change is not None and checked.margin == pytest.approx(checked.change.first.value / 10)
 
 
-def replayed(base: Path, run: Path, task: str, without: range) -> Path:  # noqa: F811
+def replayed(base: Path, run: Path, task: str, without: range) -> Path:
     """A run with the recorded answers of another one, in which some documents failed."""
     folder = base / f"{task} without {len(without)}"
     if not folder.exists():
@@ -96,7 +96,7 @@ def replayed(base: Path, run: Path, task: str, without: range) -> Path:  # noqa:
     return folder
 
 
-def test_documents_without_a_score_may_have_been_lost(policy, perfect, base):  # noqa: F811
+def test_documents_without_a_score_may_have_been_lost(policy, perfect, base):
     """40 of 420 documents failed in the run. MME's points have no known worst case, so the clause stays open."""
     folder = replayed(base, perfect, "mme", range(20, 60))
     found = gate(policy("mme: {loss: 1900}"), RecordedRun.read(folder), RecordedRun.read(perfect))
@@ -104,7 +104,8 @@ def test_documents_without_a_score_may_have_been_lost(policy, perfect, base):  #
     assert found.verdict == UNDECIDED and checked.missing == 40 and "40 documents have no score" in checked.why
 
 
-def test_missing_shares_widen_the_bounds(policy, dummy_run, base):  # noqa: F811
+@pytest.mark.full
+def test_missing_shares_widen_the_bounds(policy, dummy_run, base):
     """Whatever the 26 documents without an answer would score, the bounds hold."""
     run, folder = RecordedRun.read(dummy_run), replayed(base, dummy_run, "seedbench", range(26))
     [whole] = gate(policy("seedbench: {loss: 5}"), run, run).checked
@@ -128,21 +129,21 @@ def test_missing_shares_widen_the_bounds(policy, dummy_run, base):  # noqa: F811
         ("mme: {loss: -1}", r"policy\.yaml:1: `loss` is -1; a number from 0"),
     ],
 )
-def test_a_mistake_in_a_policy_has_its_line(cli, tmp_path, perfect, text, said):  # noqa: F811
+def test_a_mistake_in_a_policy_has_its_line(cli, tmp_path, perfect, text, said):
     (tmp_path / "policy.yaml").write_text(text)
     done = cli("gate", tmp_path / "policy.yaml", perfect, "--against", perfect)
     assert done.code == 2 and re.search(said, " ".join(done.err.split())), done.err
 
 
 @pytest.mark.parametrize(("outcome", "code"), few([("undecided", 3), ("go", 0), ("no-go", 1)], at=[0]))
-def test_the_policy_says_what_undecided_means(cli, tmp_path, perfect, worse, outcome, code):  # noqa: F811
+def test_the_policy_says_what_undecided_means(cli, tmp_path, perfect, worse, outcome, code):
     (tmp_path / "policy.yaml").write_text(f"undecided: {outcome}\nmme: {{loss: 790}}")
     done = cli("gate", tmp_path / "policy.yaml", worse, "--against", perfect, "--format", "json")
     found = json.loads(done.out)
     assert done.code == code and (found["verdict"], found["evidence"]) == (outcome, "undecided")
 
 
-def test_every_form_says_the_same(cli, tmp_path, perfect, worse):  # noqa: F811
+def test_every_form_says_the_same(cli, tmp_path, perfect, worse):
     (tmp_path / "policy.yaml").write_text("mme: {loss: 20}")
     words = ("gate", tmp_path / "policy.yaml", worse, "--against", perfect)
     text, js, md, junit = (cli(*words, "--format", each) for each in ("text", "json", "markdown", "junit"))
@@ -155,13 +156,13 @@ def test_every_form_says_the_same(cli, tmp_path, perfect, worse):  # noqa: F811
     assert len(table) == 1 and len(table[0]) <= 80
 
 
-def test_a_benchmark_that_one_run_lacks_is_undecided(cli, tmp_path, perfect, dummy_run):  # noqa: F811
+def test_a_benchmark_that_one_run_lacks_is_undecided(cli, tmp_path, perfect, dummy_run):
     (tmp_path / "policy.yaml").write_text("mme: {loss: 2000}\nseedbench: {loss: 1}")
     done = cli("gate", tmp_path / "policy.yaml", perfect, "--against", dummy_run)
     assert done.code == 3 and "has no score for it" in " ".join(done.out.split())
 
 
-def test_the_reference_is_needed(cli, tmp_path, perfect):  # noqa: F811
+def test_the_reference_is_needed(cli, tmp_path, perfect):
     (tmp_path / "policy.yaml").write_text("mme: {loss: 20}")
     done = cli("gate", tmp_path / "policy.yaml", perfect)
     assert done.code == 2 and "--against" in done.err

@@ -16,8 +16,7 @@ from mm_eval.scoring.metrics.stderr import exact_share
 from mm_eval.values.types import MetricKey
 from mm_eval.verbs.report.release.numbers import release_table
 from mm_eval.verbs.report.release.text import as_csv, as_latex, as_markdown
-
-from .conftest import in_page
+from tests.recorded import in_page
 
 TYPES = 12  # question types of SEED-Bench
 

@@ -16,8 +16,7 @@ from mm_eval.results.page import prompt_text
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.run_page import write_report
 from mm_eval.values.safe import in_script
-
-from .conftest import in_page, set_count
+from tests.recorded import in_page, set_count
 
 
 def test_json_can_stand_in_a_script_element():

@@ -12,7 +12,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import Answer
 from mm_eval.verbs.report.release.numbers import release_table
 from mm_eval.verbs.report.release.text import as_markdown
-from tests.results.conftest import in_page
+from tests.recorded import in_page
 from tests.rounds.talking import write
 
 SEEN: dict[int, tuple[str, ...]] = {}

@@ -11,7 +11,7 @@ from mm_eval.values.distributions import holm
 from mm_eval.verbs.report.release.numbers import release_table
 from mm_eval.verbs.study import compare_text
 from mm_eval.verbs.study.compare import compare, count_kinds, verdict
-from tests.results.conftest import answers_with, in_page, ran
+from tests.recorded import answers_with, in_page, ran
 
 
 def test_flips_and_differences_are_those_that_were_made(perfect, worse):

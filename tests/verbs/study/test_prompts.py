@@ -13,7 +13,7 @@ from mm_eval.values.types import MetricKey
 from mm_eval.verbs.study.prompts import Prompts
 from mm_eval.verbs.study.variants_text import render
 from tests.processes import HANGS
-from tests.results.conftest import answers_with, in_page, ran
+from tests.recorded import answers_with, in_page, ran
 
 
 @pytest.fixture
@@ -214,6 +214,7 @@ def test_the_verdict_of_each_model_comes_first(perfect, worse, base, mme_rows):
     assert advice(default=perfect, mine=perfect) == "M: the prompts are equal on mme."
 
 
+@pytest.mark.full
 def test_the_terminal_shows_the_verdict_first_within_80_columns(cli, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")
     words = ["prompts", "--tasks", "mme,seedbench", "--sample", "--limit", "20", "--output_path", tmp_path / "out"]

@@ -15,7 +15,7 @@ from mm_eval.verbs.report.release.numbers import Reported, release_table
 from mm_eval.verbs.report.release.ranking import ranked_columns, set_apart
 from mm_eval.verbs.report.release.table import ReleaseNumber
 from mm_eval.verbs.report.release.text import as_markdown
-from tests.results.conftest import answers_with, ran
+from tests.recorded import answers_with, ran
 from tests.sets import few
 
 

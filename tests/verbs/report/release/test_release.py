@@ -96,6 +96,7 @@ def test_a_table_written_as_html_is_a_page(cli, perfect, worse, tmp_path):
     assert text.startswith("<!DOCTYPE html>") and '<meta charset="utf-8">' in text
 
 
+@pytest.mark.full
 def test_a_page_without_a_name_is_release_html(cli, perfect, worse, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cli("report", perfect, worse).out.strip() == "release.html" and (tmp_path / "release.html").is_file()

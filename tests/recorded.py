@@ -1,4 +1,7 @@
-"""Runs that the tests of runs and reports read: recorded answers on the bundled sample, so that every number is known."""
+"""Runs that many tests read: recorded answers on the bundled sample, so that every number is known.
+
+Only tests/conftest.py imports the fixtures: a file that imports one makes the runs once more.
+"""
 
 import json
 import re
