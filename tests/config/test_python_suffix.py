@@ -14,6 +14,12 @@ from mm_eval.values.errors import ConfigError
 from tests.conftest import Ran
 
 
+@pytest.fixture(autouse=True)
+def index(cache_home: Path, known_tasks: Callable[[Path], str]) -> None:
+    """The shipped tasks are asked for in every test."""
+    known_tasks(cache_home)
+
+
 def load(*specs: Any, **more: Any) -> Any:
     return TaskManager().load(list(specs), **more)
 

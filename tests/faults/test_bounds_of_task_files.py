@@ -90,10 +90,10 @@ ENDLESS = {
 
 @pytest.fixture
 def soon(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The bounds are reached ten times sooner."""
+    """The bounds are reached many times sooner."""
     monkeypatch.setattr(bounds, "UNITS", 1_000_000)
     monkeypatch.setattr(bounds, "UNITS_A_CHARACTER", 2)
-    monkeypatch.setattr(bounds, "SECONDS", 0.5)
+    monkeypatch.setattr(bounds, "SECONDS", 0.15)
 
 
 @pytest.mark.usefixtures("soon")

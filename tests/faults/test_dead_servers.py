@@ -137,6 +137,7 @@ class Fleet(Server):
         return await super().__call__(request)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("failure", few([REFUSED, httpx.Response(503), httpx.ReadError("reset")], at=(0,)))
 def test_the_others_of_a_fleet_take_over(failure: object) -> None:
     both = {"base_url": "http://a/v1|http://b/v1", "num_concurrent": 8}
@@ -300,6 +301,7 @@ def test_a_real_server_that_is_killed_and_started_again_fails_nothing(cli, caplo
     assert any("replies again" in each.getMessage() for each in caplog.records)
 
 
+@pytest.mark.full
 def test_a_port_that_accepts_and_closes_is_a_dead_server(cli) -> None:
     """What a container's or a tunnel's port does while nobody listens behind it."""
 

@@ -39,7 +39,17 @@ UNITS = {
 KINDS = {name: (unit * (LENGTH // len(unit) + 1))[:LENGTH] for name, unit in UNITS.items()}
 KINDS["mixed cues"] = _mixed(["选", "答案", "是", "A", "，", "not ", "Answer: ", "\n", "B. "])
 KINDS["random letters"] = _mixed(list(string.ascii_letters + " .,"))
-HEAVY = ("mcq_letter", "multi_choice_regex", "option_list", "point", "box", "mcq_letter without options")
+HEAVY = (
+    "mcq_letter",
+    "multi_choice_regex",
+    "option_list",
+    "point",
+    "box",
+    "mcq_letter without options",
+    "format_span",
+    "yes_no",
+    "yes_no_words",
+)
 ENDS = ("", "x", ".", " B")
 
 ARGUMENTS = {

@@ -197,6 +197,7 @@ def reads_while_writing(folder: Path, reads: int) -> None:
         writer.wait()
 
 
+@pytest.mark.full
 def test_12_a_reader_never_sees_half_a_record(tmp_path: Path) -> None:
     reads_while_writing(tmp_path, 40)
 

@@ -113,6 +113,7 @@ def test_each_style_of_instruction_that_a_judge_obeys_is_counted(judged, server,
     assert check["docs"] == len(check["doc_ids"]) == 10 and found["another document's gold answer fails"]["value"] == 1
 
 
+@pytest.mark.full
 def test_a_wrong_answer_that_passes_by_itself_is_no_flip(judged, server, cli, monkeypatch) -> None:
     from tests.judge import server as script
 
@@ -205,12 +206,15 @@ def test_another_judge_of_the_same_name_is_refused(judged, server, cli) -> None:
 
 @pytest.mark.parametrize(
     ("words", "said"),
-    [
-        (["--docs", "-1"], "--docs is '-1'"),
-        (["--tasks", "mme"], "'mme' is not a judged task"),
-        (["--judge_labels", "nowhere.jsonl"], "nowhere.jsonl: the labels can't be read"),
-        (["--judge", "openai", "--judge_args", "model=x"], "OPENAI_API_KEY is not set"),
-    ],
+    few(
+        [
+            (["--docs", "-1"], "--docs is '-1'"),
+            (["--tasks", "mme"], "'mme' is not a judged task"),
+            (["--judge_labels", "nowhere.jsonl"], "nowhere.jsonl: the labels can't be read"),
+            (["--judge", "openai", "--judge_args", "model=x"], "OPENAI_API_KEY is not set"),
+        ],
+        at=[0, 3],
+    ),
 )
 def test_a_wrong_command_is_refused(judged, server, cli, words, said) -> None:
     folder = ran(judged, server).folder

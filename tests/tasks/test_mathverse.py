@@ -6,7 +6,7 @@ import pytest
 from mm_eval.tasks.mathverse.utils import compare_prompt, doc_to_text, extract_prompt, extraction, judgement
 
 from tests.papers.recordings import write_answers
-from tests.sets import each_of
+from tests.sets import each_of, few
 from tests.tasks.answers import prompt
 from tests.tasks.judged import JUDGE, judged
 
@@ -39,11 +39,14 @@ def test_the_version_without_a_picture(cli) -> None:
 
 @pytest.mark.parametrize(
     ("group", "versions"),
-    [
-        ("mathverse", VERSIONS),
-        ("mathverse_testmini_text", ["text_lite", "text_dominant", "text_only"]),
-        ("mathverse_testmini_vision", VERSIONS[2:]),
-    ],
+    few(
+        [
+            ("mathverse", VERSIONS),
+            ("mathverse_testmini_text", ["text_lite", "text_dominant", "text_only"]),
+            ("mathverse_testmini_vision", VERSIONS[2:]),
+        ],
+        at=[1],
+    ),
 )
 def test_a_group_is_the_mean_over_the_questions_of_its_versions(cli, tmp_path, group: str, versions: list[str]) -> None:
     names = [f"mathverse_testmini_{version}" for version in versions]

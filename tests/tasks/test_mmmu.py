@@ -8,6 +8,7 @@ import pytest
 from datasets import Value
 
 from tests.papers.recordings import write_answers, write_table
+from tests.sets import few
 
 LETTER = "Answer with the option's letter from the given choices directly."
 PICTURE = {"type": "image"}
@@ -101,7 +102,7 @@ def test_vlmevalkits_own_prompt_of_mmmu_has_the_pictures_at_their_places(cli: An
         assert parts == [text("Question: How many shapes does "), PICTURE, text(" show?\n")]
 
 
-@pytest.mark.parametrize("block", ["default", "qwen2_vl", "internvl"])
+@pytest.mark.parametrize("block", few(["default", "qwen2_vl", "internvl"], at=[0]))
 def test_lmms_evals_prompt_of_mmmu(cli: Any, tmp_path: Path, block: str) -> None:
     parts = prompt_of(cli, tmp_path, "mmmu_val_lmms", 2, "--prompt_key", block)
     assert parts[2:] == [text("\nB. "), PICTURE, text(f"\n\n{LETTER}")]
@@ -197,6 +198,7 @@ def test_a_run_of_questions_of_one_kind_reads_all_keys_of_a_block(cli: Any, tmp_
     assert ran.code == 0, ran.err
 
 
+@pytest.mark.full
 def test_letters_are_drawn_by_subject_and_number_over_all_docs_whatever_their_order(cli: Any, tmp_path: Path) -> None:
     subjects = [f"Art{'_Theory' * (n % 2)}" if n < 2 else ("Biology", "Math")[n % 2] for n in range(4)]
     ids = [f"validation_{subject}_{n}" for subject in subjects for n in range(1, 141)]

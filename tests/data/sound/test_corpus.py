@@ -31,7 +31,7 @@ def places(*starts: str) -> list[int]:
     return [place for place, made in enumerate(WHOLE) if made.name[:2] in starts]
 
 
-@pytest.mark.parametrize("made", few(WHOLE, at=places("10", "18", "25", "29", "33", "35")), ids=lambda made: made.name)
+@pytest.mark.parametrize("made", few(WHOLE, at=places("10", "25", "35")), ids=lambda made: made.name)
 def test_every_sample_is_ffmpegs(made: Made, tmp_path: Path) -> None:
     sound = sound_of(make(made, tmp_path), Places(), sure=True)
     assert sound is not None and sound.rate in (made.rate, 48_000) and sound.channels == made.channels
@@ -57,7 +57,7 @@ def test_a_cut_file_is_named_with_its_reason(made: Made, tmp_path: Path) -> None
         sound.digest  # noqa: B018 - it is read
 
 
-@pytest.mark.parametrize("made", few(WHOLE, at=places("17", "27", "31", "36")), ids=lambda made: made.name)
+@pytest.mark.parametrize("made", few(WHOLE, at=places("17", "36")), ids=lambda made: made.name)
 def test_a_file_that_is_cut_anywhere_is_never_taken_for_a_shorter_one(made: Made, tmp_path: Path) -> None:
     import av
 

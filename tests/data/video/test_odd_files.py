@@ -56,7 +56,7 @@ def assert_equals_ffmpeg(path: Path, count: int, begins_in_a_group: bool = False
         assert [frame.tobytes() for frame in found] == [wanted[number] for number in numbers]
 
 
-@pytest.mark.parametrize(("name", "options"), [("a.gif", ()), ("a.png", ("-f", "apng"))])
+@pytest.mark.parametrize(("name", "options"), few([("a.gif", ()), ("a.png", ("-f", "apng"))], at=[0]))
 def test_moving_pictures_are_read_as_by_ffmpeg(tmp_path: Path, name: str, options: tuple[str, ...]) -> None:
     assert_equals_ffmpeg(drawn(tmp_path / name, *options), 100)
 
@@ -185,6 +185,7 @@ def test_avi_with_frames_in_another_order_is_read_as_by_ffmpeg(tmp_path: Path, c
     assert_equals_ffmpeg(path, 98 if codec[0] == "libxvid" else 100)
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", few(["a.mp4", "a.ts"], "a.ts"))
 def test_intra_refresh_without_key_frames_is_read_as_by_ffmpeg(tmp_path: Path, name: str) -> None:
     parameters = "intra-refresh=1:keyint=30:bframes=0"
@@ -223,6 +224,7 @@ def test_a_stream_that_ends_in_a_frame_is_read_without_this_frame(tmp_path: Path
             assert frame.tobytes() == right[tick].tobytes(), f"{packets} packets, frame at {tick}"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("codec", few(["libx264", "libx265", "mpeg2video"], "mpeg2video"))
 def test_joined_recordings_are_read_in_a_row_as_by_ffmpeg(tmp_path: Path, codec: str) -> None:
     """Each recording has times of its own, so that a time names a frame of each."""
@@ -257,7 +259,7 @@ def test_a_recording_that_is_cut_where_another_begins_gives_no_frame_that_was_no
     assert 0 < refused < 14
 
 
-@pytest.mark.parametrize(("tag", "least", "most"), [("bt709", 0, 3), ("unknown", 15, 25)])
+@pytest.mark.parametrize(("tag", "least", "most"), few([("bt709", 0, 3), ("unknown", 15, 25)], at=[0]))
 def test_colours_are_read_by_the_matrix_that_the_file_states_and_as_bt601_without_one(
     tmp_path: Path, tag: str, least: int, most: int
 ) -> None:

@@ -66,6 +66,7 @@ def by_hand(model: Any, row: Any) -> tuple[float, bool]:
     return float(total), bool((logits.argmax(-1) == chosen).all())
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("kind", KINDS)
 def test_loglikelihoods_are_those_of_a_whole_forward(adapter: Adapter, kind: str) -> None:
     alone, together = adapter(kind, batch_size=1), adapter(kind, batch_size=16)

@@ -182,6 +182,7 @@ def test_short_cuts_are_whole_forwards(kind: str) -> None:
         assert answer.output == made.decode(_greedy(model, question.prompt.ids, 6), skip_special_tokens=True)
 
 
+@pytest.mark.full
 def test_long_ropes_do_not_reach_the_prompts_beside_them(
     adapter: Adapter, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -224,6 +224,7 @@ def test_beyond_the_bound_ter_is_an_upper_end_that_a_reader_is_told_of(monkeypat
     assert Ter()._rows([([huge], [f"first {huge} last"])])[0] == (2.0, 3_000.0), "without a table of sacrebleu's"
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("turn", few([30, 45, 60], at=[0]))
 def test_beyond_the_bound_turned_texts_have_no_fewer_edits_than_sacrebleu(
     monkeypatch: pytest.MonkeyPatch, turn: int

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.results.sample_rows import sample_name
+from tests.sets import few
 
 TASK = """
 task: %s
@@ -214,16 +215,19 @@ def halves(suite: Suite, more: str, group: str = "") -> None:
 
 @pytest.mark.parametrize(
     ("folder", "more", "group", "value"),
-    [
-        ("mine", METRIC, "", 0.25),
-        ("mine", THEIRS, "", 0.5),
-        ("mine", THEIRS, ", weight_by_size: true", 0.25),
-        ("mine", METRIC, ", weight_by_size: false", 0.5),
-        ("lmms_eval/tasks/halves", METRIC, "", 0.5),
-        ("lmms_eval/tasks/halves", METRIC, ", weight_by_size: null", 0.5),
-        ("lmms_eval/tasks/halves", METRIC, ", weight_by_size: true", 0.25),
-        ("lm_eval/tasks/halves", METRIC, "", 0.25),
-    ],
+    few(
+        [
+            ("mine", METRIC, "", 0.25),
+            ("mine", THEIRS, "", 0.5),
+            ("mine", THEIRS, ", weight_by_size: true", 0.25),
+            ("mine", METRIC, ", weight_by_size: false", 0.5),
+            ("lmms_eval/tasks/halves", METRIC, "", 0.5),
+            ("lmms_eval/tasks/halves", METRIC, ", weight_by_size: null", 0.5),
+            ("lmms_eval/tasks/halves", METRIC, ", weight_by_size: true", 0.25),
+            ("lm_eval/tasks/halves", METRIC, "", 0.25),
+        ],
+        at=[0, 3, 6],
+    ),
 )
 def test_a_group_of_lmms_eval_has_that_suites_default_weights_and_says_so(
     cli, tmp_path: Path, folder: str, more: str, group: str, value: float

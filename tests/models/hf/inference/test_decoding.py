@@ -171,6 +171,7 @@ def test_a_waiting_prompt_takes_the_place_of_a_finished_row(adapter: Adapter) ->
     assert set(sizes[: len(sizes) // 2]) == {4}
 
 
+@pytest.mark.full
 def test_prompts_with_other_caps_and_stop_strings_share_a_batch(adapter: Adapter) -> None:
     rows = _long(8)
     free = outputs(adapter("llava", batch_size=8).generate(rows))

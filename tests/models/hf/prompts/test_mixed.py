@@ -137,6 +137,7 @@ def between(row: Instance, *texts: str) -> Instance:
 SUBTITLED = ("\n", "A cat. ", "", "", " A dog. ", "\n")
 
 
+@pytest.mark.full
 def test_subtitles_divide_a_video_of_video_llama_3(adapter: Adapter) -> None:
     """As in its own evaluation: what stands between two of them is a video with its times; white space is no text."""
     alone, together = tiny(adapter, "video_llama_3"), tiny(adapter, "video_llama_3", batch_size=4)

@@ -249,6 +249,7 @@ CAPS = [
 ]
 
 
+@pytest.mark.full
 @each_of(("kind", "stated", "size"), CAPS)
 def test_the_cap_of_a_checkpoint_is_its_own(
     checkpoint: Callable[[str], Path], tmp_path: Path, kind: str, stated: dict[str, Any], size: tuple[int, int]
