@@ -38,6 +38,7 @@ class OpenedTasks:
     """The tasks of a request with their data open and their prompts checked: all that scoring and validation need.
 
     tasks: by row name, in the order of the table. styles, scorers, doc_ids: by the same names.
+    dropped: how many docs of a task are not scored, since no answer to them is right.
     notes: what the reader of the table should know (sample data, members left out, prompt keys not found).
     """
 
@@ -48,6 +49,7 @@ class OpenedTasks:
     scorers: dict[str, list[Scorer]]
     doc_ids: dict[str, list[int]]
     notes: list[str] = field(default_factory=list)
+    dropped: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def configs(self) -> dict[str, TaskConfig]:
@@ -91,7 +93,8 @@ class OpenedTasks:
     @property
     def in_part(self) -> dict[str, list[int]]:
         """{task: [docs requested, all its docs]} of the tasks of which `--limit` or `--samples` leaves docs out."""
-        sizes = {name: [len(self.doc_ids[name]), len(task.docs)] for name, task in self.tasks.items()}
+        requested = {name: len(ids) + self.dropped.get(name, 0) for name, ids in self.doc_ids.items()}
+        sizes = {name: [requested[name], len(task.docs)] for name, task in self.tasks.items()}
         return {name: size for name, size in sizes.items() if size[0] < size[1]}
 
     def picture_files(self, known: Mapping[str, Mapping[str, FileState]]) -> dict[str, dict[str, FileState]]:

@@ -124,12 +124,13 @@ class ScoreOptions:
     """What a recorded run is scored again with, in place of what it was run with.
 
     judge: None to ask no judge; verdicts that are there count. protocol: whose reported numbers a run without one is compared
-    with. trackers: where the numbers are sent.
+    with. trackers: where the numbers are sent. gold_fixes: a file of decisions about golds, which are scored by.
     """
 
     judge: JudgeRequest | None = None
     protocol: str | None = None
     trackers: TrackersRequest = TrackersRequest()
+    gold_fixes: str | None = None
 
 
 FLAT_NAMES: Mapping[str, tuple[str, str]] = {

@@ -40,6 +40,7 @@ from mm_eval.engine.outcome import Outcome, StopSignal, failure_limit, model_bou
 from mm_eval.engine.prices import budget_check
 from mm_eval.engine.progress import Progress
 from mm_eval.first_scores import first_scores, show_scores
+from mm_eval.gold_checks.fixes import FixedGolds, fix_golds
 from mm_eval.open_run import OpenedRun
 from mm_eval.open_tasks import Asking, OpenedTasks, Pass
 from mm_eval.pending import Pending, find_pending
@@ -176,6 +177,7 @@ def score(
         _refuse_mixed(folder, state)
         if other_data:
             check_same_questions(opened, other_data, recorded, state)
+        fixes = fix_golds(opened, Path(options.gold_fixes)) if options.gold_fixes else None
         if opened.judging and opened.judging.named_now:
             _try_judges(opened, folder, progress)
             opened.judging.record(folder)
@@ -184,7 +186,8 @@ def score(
                 opened.judging.ask(opened, Asking(folder, state, journal, outcome, stop, progress), opened.doc_ids)
             recorded = _recorded(folder)
         started = time.monotonic()
-        return _score_and_write(opened, folder, recorded, state, outcome, recorded["spec"], started, progress, stopped)
+        spec = recorded["spec"]
+        return _score_and_write(opened, folder, recorded, state, outcome, spec, started, progress, stopped, fixes)
 
 
 def _as_scored_now(request: RunRequest, options: ScoreOptions) -> RunRequest:
@@ -477,15 +480,18 @@ def _score_and_write(
     started: float,
     progress: Progress,
     stopped: Record | None,
+    fixes: FixedGolds | None = None,
 ) -> Report:
     """Scores every task from the journal, and writes what a run leaves.
 
     In this order: samples/, submissions/, results.json, report.html, finished.json; then the trackers get the numbers.
 
-    recorded: run.json. stopped: where the run stopped on purpose before all docs were asked.
+    recorded: run.json. stopped: where the run stopped on purpose before all docs were asked. fixes: of golds.
     """
     if stopped:
         opened = replace(opened, doc_ids={**opened.doc_ids, **stopped.docs})
+    if fixes is not None:
+        opened = fixes.without_dropped(opened)
     before = RunFacts(part_of(folder.path, "run"))
     changed = changed_tasks(recorded, opened.configs)
     folder.drop_numbers_of_others(opened.configs, before.scored_by, changed)
@@ -498,6 +504,8 @@ def _score_and_write(
     results.run = RunFacts(run_facts(opened, folder, recorded, state, scores, spec, started, before.cost))
     if opened.imported:
         opened.imported.add_to(results, opened.request.name)
+    if fixes is not None:
+        fixes.mark(results)
     if opened.judging:
         opened.judging.add_to(results, opened, folder, state)
     if opened.request.protocol.name is not None:

@@ -89,17 +89,27 @@ class PromptStyle:
         return picture_identity if self.by_files else picture_digest
 
 
+@dataclass(frozen=True)
+class NewGold:
+    """The right answer of a doc in place of its own. columns: those of the doc in which it stands, too."""
+
+    target: Target
+    columns: Mapping[str, object] = field(default_factory=dict)
+
+
 @dataclass(eq=False)
 class Task:
     """A resolved config with its docs.
 
     path: the identity of its answers in the journal. pool: the docs that few-shot examples come from.
+    golds: by doc id, right answers that are scored by in place of the docs' own; examples keep theirs.
     """
 
     config: TaskConfig
     docs: Docs
     seed: int = 0
     pool: ExamplePool | None = None
+    golds: Mapping[int, NewGold] = field(default_factory=dict)
     _cache: PictureCache = field(default_factory=PictureCache, repr=False)
     _questions: Questions = field(init=False, repr=False)
     _examples: Questions = field(init=False, repr=False)
@@ -200,7 +210,11 @@ class Task:
     ) -> Iterable[Instance]:
         """The instances of one doc. whole: gives it with its pictures."""
         config, where = self.config, f"{self.path} doc {doc_id}"
-        question = self._questions.of(doc_id, doc, style.block, where)
+        if (gold := self.golds.get(doc_id)) is not None:
+            doc = {**doc, **gold.columns}
+            question = self.question(doc, style.block, where)._replace(target=gold.target)
+        else:
+            question = self._questions.of(doc_id, doc, style.block, where)
         if question.target is None and config.needs_target and not is_unused(config, config.doc_to_target, doc):
             raise DocError("doc_to_target gave None: there is no right answer to compare with.", where=where)
         examples = self.pool.draw(config.num_fewshot, doc_id, doc) if self.pool else []
@@ -213,7 +227,7 @@ class Task:
         kinds += [""] * (len(examples) + 1 - len(kinds))  # nothing where unknown
         blocks = self._blocks_with_clips(turns, style.block, len(examples) + 1, where)
         if blocks[-1].clips:
-            question = self.question(doc, blocks[-1], where)
+            question = self.question(doc, blocks[-1], where)._replace(target=question.target)
 
         description = config.description
         if description:

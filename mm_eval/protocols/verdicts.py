@@ -272,6 +272,8 @@ class _Measured:
     def _obstacles(self, reported: ReportedNumbers, has_number: bool) -> Iterator[str]:
         if self.opened.request.blind:
             yield "asked without the documents' pictures (--blind)"
+        if fixed := self.results.fixed_golds(self.name):
+            yield f"other golds ({fixed})"
         parts = [self.results.run.in_part[leaf] for leaf in self.leaves if leaf in self.results.run.in_part]
         if parts:
             shown = of_all(sum(requested for requested, _ in parts), sum(every for _, every in parts), "document")

@@ -80,6 +80,7 @@ def data_asked(run: RecordedRun, name: str) -> dict[str, object]:
         "the choice of documents": task.get("docs"),
         "the number of examples": run.results.shots.get(name),
         "the task's version": run.results.versions.get(name),
+        "the set of golds": run.results.fixed_golds(name) or "that of the data",
     }
 
 

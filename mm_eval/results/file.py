@@ -27,7 +27,7 @@ GROUP_METRICS = "group_metrics"
 CORE = {"results", "groups", "group_subtasks", "configs", "versions", "n-shot", "higher_is_better", GROUP_METRICS}
 CORE |= {"n-samples", "categories", "run"}
 """The parts that every file of a scored run may have."""
-OF_SOME = ("judges", "imported", "protocol", "looks", "submissions")
+OF_SOME = ("judges", "imported", "protocol", "looks", "submissions", "gold_fixes")
 """Those of some runs, in the order in which they are written. Each is a field of `Results` of the same name."""
 _OF_GRADER = re.compile(r"(\w+)_(failed|bounds)(@.+)?\Z", re.DOTALL)
 
@@ -63,6 +63,8 @@ def results_json(results: Results) -> JsonObject:
         found["looks"] = results.looks
     if results.submissions:
         found["submissions"] = results.submissions
+    if results.gold_fixes is not None:
+        found["gold_fixes"] = results.gold_fixes
     return {**found, **{key: part for key, part in results.others.items() if key not in found}}
 
 
@@ -90,6 +92,7 @@ def results_of(found: Fields) -> Results:
         protocol=found.get("protocol"),
         looks=found.get("looks"),
         submissions=found.get("submissions") or {},
+        gold_fixes=found.get("gold_fixes"),
         others={key: part for key, part in found.items() if key not in CORE and key not in OF_SOME},
     )
     name_numbers(results)
@@ -176,9 +179,21 @@ def check_results(results: Fields, path: Path) -> None:
         raise _odd("a group is a member of itself", path)
     if not isinstance(results["run"].get("prompts"), dict):
         raise _odd("'run' does not name the prompts", path)
+    if (fixes := results.get("gold_fixes")) is not None and not _is_fixes(fixes):
+        raise _odd("'gold_fixes' does not say which golds were fixed", path)
     answered_by = results["run"].get("answered_by") or {}
     if not isinstance(answered_by, dict) or not all(type(count) is int for count in answered_by.values()):
         raise _odd("'answered_by' of 'run' does not count the replies of each model", path)
+
+
+def _is_fixes(value: Any) -> bool:
+    """Whether a value is what `score --gold_fixes` writes."""
+    if not isinstance(value, dict) or not all(isinstance(value.get(key), str) for key in ("file", "sha256")):
+        return False
+    tasks = value.get("tasks")
+    return isinstance(tasks, dict) and all(
+        isinstance(found, dict) and all(type(count) is int for count in found.values()) for found in tasks.values()
+    )
 
 
 _COUNTS = frozenset([*COUNTS, *RARE_COUNTS])

@@ -13,6 +13,7 @@ from typing import Any, Generic, NotRequired, TypedDict, TypeVar, cast
 from mm_eval.scoring.answered_by import oddities_of_judges, oddity
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import Fields, JsonObject, Number, main_metrics
+from mm_eval.values.words import counted
 
 T = TypeVar("T")
 
@@ -107,6 +108,15 @@ class Looks(TypedDict):
     options: NotRequired[JsonObject]
 
 
+class GoldFixes(TypedDict):
+    """Golds that were fixed. file: its name. sha256: of its bytes. tasks: {task: {"fixed": docs with another gold, "dropped":
+    docs that were left out}}, of the tasks with any."""
+
+    file: str
+    sha256: str
+    tasks: dict[str, dict[str, int]]
+
+
 @dataclass
 class Results:
     """The results of a run.
@@ -116,6 +126,7 @@ class Results:
     group_metrics: how each group's numbers are made.
     sizes: of each task, docs of the data set and of the run. categories: {task: {level: {category: its row}}}.
     judges: {task: an entry for each judge} of judged tasks. protocol: verdicts of a run under one. looks: of one that stopped.
+    gold_fixes: golds that the numbers were scored by in place of the data's; see `fixed_golds`.
     submissions: {task: its file and what is in it}. imported: {task: the other suite's own scores} of logs of another suite.
     others: entries of a file that stand for none of these; they are written again.
     """
@@ -134,6 +145,7 @@ class Results:
     protocol: ProtocolVerdicts | None = None
     looks: Looks | None = None
     submissions: dict[str, JsonObject] = field(default_factory=dict)
+    gold_fixes: GoldFixes | None = None
     others: JsonObject = field(default_factory=dict)
 
     @property
@@ -150,6 +162,17 @@ class Results:
         """Whether higher is better; None for a number without a direction."""
         row = self.rows.get(name)
         return row.better.get(metric, True) if row else True
+
+    def fixed_golds(self, name: str) -> str:
+        """What was fixed of the golds of a row, in words; empty where the data's own golds scored it."""
+        if self.gold_fixes is None:
+            return ""
+        found = [of for leaf in dict.fromkeys(self.leaves(name)) if (of := self.gold_fixes["tasks"].get(leaf))]
+        fixed, dropped = (sum(each.get(kind, 0) for each in found) for kind in ("fixed", "dropped"))
+        parts = [f"{counted(fixed, 'gold')} fixed"] if fixed else []
+        parts += [f"{counted(dropped, 'document')} dropped"] if dropped else []
+        by = f"{self.gold_fixes['file']} ({self.gold_fixes['sha256'][:12]})"
+        return f"{' and '.join(parts)} by {by}" if parts else ""
 
     def main_numbers(self, name: str) -> list[Number]:
         """The numbers of `metadata.metric`: of each name the first, in the order stated. Empty where the row has none of them."""

@@ -112,6 +112,9 @@ def doubt(
     if len(runs) < LEAST_RUNS:
         hint = "Better five, of several families: mm-eval doubt RUN RUN ..."
         raise ConfigError("at least two runs are needed.", hint=hint)
+    if fixed := next((run for run in runs if run.results.gold_fixes is not None), None):
+        hint = f"`mm-eval score {fixed.folder}` scores it by the data's golds again."
+        raise ConfigError("the run was scored by golds that are fixed already.", where=str(fixed.folder), hint=hint)
     by_task, notes = dict[str, dict[int, _Answered]](), list[str]()
     for name in dict.fromkeys(name for run in runs for name in run.spec["tasks"]):
         having = [place for place, run in enumerate(runs) if name in run.spec["tasks"]]

@@ -51,6 +51,9 @@ def write_harness(run: RecordedRun, folder: Path, layout: Literal["lm_eval", "lm
 def _results(run: RecordedRun) -> JsonObject:
     about, request, recorded = run.results.run, run.request, results_json(run.results)
     rows = {name: _row(row) for name, row in run.results.rows.items()}
+    for name in rows:
+        if fixed := run.results.fixed_golds(name):
+            rows[name]["alias"] = f"{rows[name]['alias']} ({fixed})"
     found = {**{key: recorded[key] for key in KEYS}, "results": rows}
     found["groups"] = {name: rows[name] for name in run.results.groups}
     args = ",".join(f"{name}={value}" for name, value in (request.get("model_args") or {}).items())

@@ -95,6 +95,8 @@ def _entries(run: RecordedRun, source: str | None) -> Iterator[JsonObject]:
         number, task = run.results.headline(name), _hub_task(run, name)
         if task is None or number is None or not isinstance(number.value, (int, float)):
             continue
+        if run.results.fixed_golds(name):
+            continue  # the hub would rank it beside numbers by the data's golds
         leaves = run.results.leaves(name)
         revisions = {str(run.results.configs[leaf].get("dataset_revision") or "") for leaf in leaves}
         [revision] = revisions if len(revisions) == 1 else [""]
@@ -114,4 +116,5 @@ def _entries(run: RecordedRun, source: str | None) -> Iterator[JsonObject]:
 def flaws_of(run: RecordedRun, name: str) -> list[str]:
     """What keeps a task's number from being a result on the benchmark."""
     flaws = ["sample data"] if run.results.run.sample else []
-    return flaws + [part for task, part in parts_of(run).items() if task == name]
+    fixed = run.results.fixed_golds(name)
+    return flaws + [part for task, part in parts_of(run).items() if task == name] + ([fixed] if fixed else [])

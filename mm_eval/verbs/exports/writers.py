@@ -38,6 +38,9 @@ def eval_results(run: RecordedRun, folder: Path, name: str, source: str | None =
         what = f"not a benchmark that the hub lists, as far as was read on {hub.READ_ON}: {listed(others, 6)}"
         complain_briefly(f"note: {name}: {what}; left out")
     entries = hub.eval_results(run, source)
+    for row in run.results.rows:
+        if (fixed := run.results.fixed_golds(row)) and row not in others:
+            complain_briefly(f"warning: {name}: {row} is left out: {fixed}, and the hub ranks it with others")
     for task in run.spec["tasks"]:
         if (flaws := hub.flaws_of(run, task)) and task not in others:
             said = f"warning: {name}: {task} is of {', '.join(flaws)}. It is not a benchmark result, and its notes say so. Do not"

@@ -150,6 +150,9 @@ def _checked(
             for (task, of_key), said in comparison.two_judges.items()
             if of_key == key and task in reference.results.leaves(name)
         ]
+        two_golds = [said for task, said in comparison.two_golds.items() if task in reference.results.leaves(name)]
+        if two_golds:
+            return replace(open_, why=f"two sets of golds scored it: {two_golds[0]}")
         unknown = [said for said in comparison.unknown if said.split(":")[0] in reference.results.leaves(name)]
         why = f"two judges gave it: {two_judges[0]}" if two_judges else unknown[0] if unknown else ""
         return replace(open_, why=why or "the runs share no scored document of it")

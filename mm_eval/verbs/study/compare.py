@@ -46,6 +46,7 @@ class Comparison:
     of the two runs, the docs in both whose answer was filtered, refused or truncated, with which of these holds; empty where
     none was.
     two_judges: (task, key) to how the judges of a number differ that was not compared.
+    two_golds: {task: how its golds differ}, of tasks that were not compared, since only one was scored by the data's golds.
     said: what variants of tasks gained and lost. gains: the same as numbers, of two runs of one model.
     same_as: {task or group: the place among the compared runs of an earlier one that asked the same; None for the first run}.
     unknown: the numbers whose aggregation is not available, in sentences.
@@ -55,6 +56,7 @@ class Comparison:
     changes: list[Change] = field(default_factory=list)
     differs: list[str] = field(default_factory=list)
     two_judges: dict[tuple[str, MetricKey], str] = field(default_factory=dict)
+    two_golds: dict[str, str] = field(default_factory=dict)
     answers: dict[str, tuple[int, int]] = field(default_factory=dict)
     unknown: list[str] = field(default_factory=list)
     kinds: dict[str, tuple[Kinds, Kinds]] = field(default_factory=dict)
@@ -101,6 +103,9 @@ def compare(
         if not shared:
             raise ConfigError(f"{first.folder} and {run.folder} have no task in common.")
         for name in shared:
+            if said := _golds_differ(first, run, name):
+                comparison.two_golds[name] = said
+                continue
             keys = list(_keys_of_one_judge(first, name, comparison, mix_judges))
             comparison.changes += _changes((first, run), name, keys, comparison, categories)
         comparison.changes = _with_groups(first, comparison)
@@ -111,6 +116,12 @@ def compare(
         pair = Pair(first, comparison.run)
         comparison.gains = list(pair.gains(comparison.changes)) if pair.is_of_one_model else []
     return compared
+
+
+def _golds_differ(first: RecordedRun, second: RecordedRun, name: str) -> str:
+    """How the golds differ by which two runs scored a task; empty where they are the same."""
+    mine, other = (run.results.fixed_golds(name) for run in (first, second))
+    return "" if mine == other else f"{mine or 'the golds of the data'}, and {other or 'the golds of the data'}"
 
 
 def _said_of_variants(first: RecordedRun, run: RecordedRun, changes: Sequence[Change]) -> Iterator[str]:
@@ -257,9 +268,9 @@ def _by_category(first: RecordedTask, second: RecordedTask, key: MetricKey, shar
 def _with_groups(run: RecordedRun, comparison: Comparison) -> list[Change]:
     """All changes, those of groups first; changes of a group's tasks are not headlines.
 
-    A group with a task that two judges scored has no number: it would be over the other tasks only.
+    A group with a task that two judges or two sets of golds scored has no number: it would be over the other tasks only.
     """
-    changes, refused = comparison.changes, {task for task, _ in comparison.two_judges}
+    changes, refused = comparison.changes, {task for task, _ in comparison.two_judges} | comparison.two_golds.keys()
     by_task: dict[str, dict[MetricKey, Triple]] = {}
     for change in (change for change in changes if change.category is None):
         by_task.setdefault(change.task, {})[change.key] = (change.first, change.second, change.difference)

@@ -66,6 +66,11 @@ def main(args: argparse.Namespace) -> int:
             what = f"two judges gave {key.label} of {task} in {where}: {said}."
             hint = "mm-eval score RUN --judge NAME judges both runs by the same one; --mix_judges compares them all the same."
             raise ConfigError(what, hint=hint)
+        if not comparison.changes and comparison.two_golds:
+            task, said = next(iter(comparison.two_golds.items()))
+            what = f"{task} was scored by two sets of golds in {folders[0]} and {comparison.run.folder}: {said}."
+            hint = "mm-eval score RUN --gold_fixes FILE scores both by the same ones, and without FILE by the data's."
+            raise ConfigError(what, hint=hint)
         if not comparison.changes and comparison.unknown:
             raise ConfigError(f"{comparison.unknown[0]}.", where=str(comparison.run.folder))
         if not comparison.changes:

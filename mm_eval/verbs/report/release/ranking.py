@@ -33,11 +33,20 @@ def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
     """
     causes: dict[tuple[str, str], list[str]] = {}
     prompts: dict[str, dict[str, None]] = {}
+    of_fixes: dict[tuple[str, str], list[str]] = {}
     for row, numbers in table.rows.items():
         measured = {column: found for column, found in numbers.items() if found.run is not None and not found.set_apart}
         for column, what in _unlike(measured, _conditions).items():
             _set_apart(table, row, column)
             causes.setdefault((column, what), []).append(row[0])
+        fixed = {column: said for column, found in measured.items() if (said := _fixed_golds(found))}
+        for column, said in fixed.items():
+            if (
+                len(measured) < len(numbers) and not measured[column].set_apart
+            ):  # reported numbers are of the data's golds
+                _set_apart(table, row, column)
+                causes.setdefault((column, "the set of golds"), []).append(row[0])
+            of_fixes.setdefault((column, said), []).append(row[0])
         ranked = {column: found for column, found in measured.items() if not found.set_apart}
         unlike = _unlike(ranked, _prompt)
         is_usual = 2 * len(unlike) < len(ranked)  # without a majority no cell is the odd one: the note says it once
@@ -55,6 +64,8 @@ def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
         notes.append(
             f"{column}: {what} {'differ' if ' and ' in what else 'differs'} from most models on {of}: not ranked there."
         )
+    for (column, said), names_of in of_fixes.items():
+        notes.append(f"{column}: {said} on {listed(dict.fromkeys(names_of), 6)}: not the benchmark's own score.")
     for what, names in prompts.items():
         benchmarks = {split_python(name)[0] for name in names}  # without and with Python is one
         of = f"{counted(len(benchmarks), 'benchmark')} ({listed(names, 6)})"
@@ -63,6 +74,10 @@ def set_apart(table: ReleaseTable, same_prompt: bool = False) -> list[str]:
             "--same_prompt ranks only equal prompts."
         )
     return notes
+
+
+def _fixed_golds(found: ReleaseNumber) -> str:
+    return "" if found.run is None else found.run.results.fixed_golds(found.name)
 
 
 def _set_apart(table: ReleaseTable, row: tuple[str, str], column: str) -> None:
