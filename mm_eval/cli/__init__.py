@@ -107,11 +107,15 @@ VERBS = {
     ),
     "export": (
         "mm_eval.verbs.report.export_verb",
-        "write runs in the formats of other tools: inspect_ai, lm-eval, lmms-eval, the hub",
+        "write runs in the formats of other tools: inspect_ai, lm-eval, lmms-eval, the hub, Every Eval Ever",
     ),
     "import": (
         "mm_eval.verbs.exports.import_verb",
         "convert another suite's logs into a run and score them with mm-eval's rules",
+    ),
+    "check-published": (
+        "mm_eval.verbs.published.verb",
+        "check that a model card, the hub's file or a release table has the numbers of a run",
     ),
     "bundle": (
         "mm_eval.verbs.bundle.verb",
@@ -145,7 +149,7 @@ GROUPS = {
     "run": ("run", "score", "prompts", "watch"),
     "look": ("report", "view", "diagnose", "show", "ls", "protocols"),
     "compare": ("compare", "gate", "same", "why", "blind", "effort", "plan"),
-    "share": ("export", "import", "bundle", "fetch"),
+    "share": ("export", "check-published", "import", "bundle", "fetch"),
     "check": ("validate", "doubt", "judge", "sandbox", "tools"),
 }
 """The verbs as the help groups them."""

@@ -9,6 +9,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.files import write_atomic
 from mm_eval.values.words import listed
 from mm_eval.verbs.exports import harness, hub
+from mm_eval.verbs.exports.every_eval_ever import write_record
 from mm_eval.verbs.exports.inspect import write_inspect
 
 
@@ -53,8 +54,18 @@ def eval_results(run: RecordedRun, folder: Path, name: str, source: str | None =
     return [path]
 
 
+def every_eval_ever(run: RecordedRun, folder: Path, organization: str | None, relationship: str | None) -> list[Path]:
+    """The record of Every Eval Ever. Numbers that are no benchmark results say so, and a warning does."""
+    flaws = {task: found for task in run.spec["tasks"] if (found := hub.flaws_of(run, task))}
+    for task, found in flaws.items():
+        said = f"warning: {task} is of {', '.join(found)}. It is not a benchmark result, and the record says so. Do not"
+        complain_briefly(f"{said} publish it")
+    return [write_record(run, folder, organization, relationship)]
+
+
 FORMATS = {"inspect": inspect, "lm_eval": lm_eval, "lmms_eval": lmms_eval}
 """The formats of other suites by the name of `--format`."""
 OF_THE_HUB = ("hub", "eval_results")
 """The names of the hub's format."""
-EXPORTS = (*FORMATS, *OF_THE_HUB)
+OF_THE_STORE = "every_eval_ever"
+EXPORTS = (*FORMATS, *OF_THE_HUB, OF_THE_STORE)

@@ -1,0 +1,1 @@
+"""Whether the numbers that were published of a run are those of the run."""
