@@ -408,8 +408,11 @@ def _with_underscores(word: str) -> str:
 
 
 def _overview() -> str:
+    width = max(map(len, VERBS)) + 1
     verbs = "\n\n".join(
-        "\n".join([f"{title}:", *(wrapped(f"  {verb:<11}{VERBS[verb][1]}", " " * 13) for verb in of_group)])
+        "\n".join(
+            [f"{title}:", *(wrapped(f"  {verb:<{width}}{VERBS[verb][1]}", " " * (width + 2)) for verb in of_group)]
+        )
         for title, of_group in GROUPS.items()
     )
     return (

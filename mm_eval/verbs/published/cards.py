@@ -97,7 +97,7 @@ def _yaml(text: str, where: str) -> Any:
     import yaml
 
     try:
-        return yaml.load(text, Loader=yaml.BaseLoader)  # texts alone: no number loses its digits
+        return yaml.BaseLoader(text).get_single_data()  # texts alone: no number loses its digits
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         line = getattr(getattr(error, "problem_mark", None), "line", None)
         place = f"{where}:{line + 1}" if line is not None else where

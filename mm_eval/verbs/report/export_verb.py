@@ -30,13 +30,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "inspect, lm_eval, lmms_eval: files that these tools read; hub (or eval_results): YAML for a model's repository; "
         f"every_eval_ever: records of its schema {SCHEMA_VERSION}"
     )
-    parser.add_argument("--format", choices=EXPORTS, required=True, help=what)
+    parser.add_argument("--format", choices=EXPORTS, metavar="FORMAT", required=True, help=what)
     what = "with --format hub: the address of a page that shows the run, which the hub links"
     add_option(parser, "source", "URL", what, rule=ADDRESS)
     what = "with --format every_eval_ever: who publishes the number (default: unknown)"
     add_option(parser, "organization", "NAME", what, rule=TEXT)
-    what = "with --format every_eval_ever: of whoever ran it to the model's developer (default: other)"
-    parser.add_argument("--relationship", choices=RELATIONSHIPS, help=what)
+    what = f"with --format every_eval_ever: of whoever ran it to the model's developer: {', '.join(RELATIONSHIPS)} (default)"
+    parser.add_argument("--relationship", choices=RELATIONSHIPS, metavar="NAME", help=what)
     add_option(parser, "output", "DIR", "the folder to write to (default: export-FORMAT)", rule=PATH)
     add_code_option(parser)
 
