@@ -186,7 +186,7 @@ def check_results(results: Fields, path: Path) -> None:
         raise _odd("'answered_by' of 'run' does not count the replies of each model", path)
 
 
-def _is_fixes(value: Any) -> bool:
+def _is_fixes(value: object) -> bool:
     """Whether a value is what `score --gold_fixes` writes."""
     if not isinstance(value, dict) or not all(isinstance(value.get(key), str) for key in ("file", "sha256")):
         return False
