@@ -84,9 +84,9 @@ def test_a_run_says_why_a_protocol_asks_otherwise_than_the_family(cli: Any, tmp_
 def test_a_cap_below_that_of_the_models_report_is_named(cli: Any, tmp_path: Any, name: str, said: str | None) -> None:
     asked = ("--tasks", "chartqa", "--sample", "--model", "dummy", "--limit", 1, "--name", name)
     shown = " ".join(cli(*asked, "--output_path", tmp_path / "a").out.split())
-    assert said in shown if said else "answers are cut earlier" not in shown
+    assert said in shown if said else "answers are capped at fewer tokens" not in shown
     shown = " ".join(cli(*asked, "--output_path", tmp_path / "b", "--gen_kwargs", "max_new_tokens=32768").out.split())
-    assert "answers are cut earlier" not in shown
+    assert "answers are capped at fewer tokens" not in shown
 
 
 def test_only_files_that_name_the_model_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
