@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 from bisect import bisect_left, bisect_right
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -74,10 +73,8 @@ def frames_of(item: object, rule: FrameRule, places: Places) -> VideoFrames | No
     """The frames of what a task's function returned: a Video or a path. None if the item is neither.
 
     A relative path is looked for below the data's folders; an absolute one is the function's own.
-    Errors: DataError if the file can't be read as a video, and for sound.
+    Errors: DataError if the file can't be read as a video, and for a file of sound.
     """
-    if isinstance(item, Mapping) and "sampling_rate" in item:
-        raise DataError("the question has sound, which is not supported.", hint=NO_SOUND)
     if isinstance(item, (str, os.PathLike)):
         item = Video(item)
     if not isinstance(item, Video):
@@ -86,7 +83,7 @@ def frames_of(item: object, rule: FrameRule, places: Places) -> VideoFrames | No
     if not isinstance(name, str) or "://" in name or "\0" in name:
         raise DataError(f"the video {name[:200]!r} is not the name of a file; a video is read from a file.")
     if name.lower().endswith(AUDIO):
-        raise DataError(f"{name[-200:]!r} is a sound file; sound is not supported.", hint=NO_SOUND)
+        raise DataError(f"{name[-200:]!r} is a sound file, which has no frames.", hint="Give it by doc_to_audio.")
     path = _found(name, places)
     for edge in (item.start, item.end):
         if edge is not None and not (isinstance(edge, (int, float)) and edge >= 0):
@@ -99,9 +96,6 @@ def frames_of(item: object, rule: FrameRule, places: Places) -> VideoFrames | No
         raise _unreadable(path, error) from error
     said = places.subtitles(item.subtitles) if item.subtitles else None
     return frames if said is None else replace(frames, whole=replace(frames.whole, subtitles=read_subtitles(said)))
-
-
-NO_SOUND = "Leave the sound out; mm-eval shows text, pictures and the frames of videos."
 
 
 def _found(name: str, places: Places) -> str:

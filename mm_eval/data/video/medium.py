@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from mm_eval.config.arguments import Rule
@@ -30,8 +29,8 @@ def full_rule(text: object, where: str = "") -> str:
 
 
 def frames_of(item: object, rule: str, places: Places) -> Frames | None:
-    """The frames of a Video or a path, and an error for sound (`frames.frames_of`). None for anything else."""
-    if not isinstance(item, (str, os.PathLike, Video)) and not (isinstance(item, Mapping) and "sampling_rate" in item):
+    """The frames of a Video or a path, and an error for a file of sound (`frames.frames_of`). None for anything else."""
+    if not isinstance(item, (str, os.PathLike, Video)):
         return None
     from mm_eval.data.video.frames import frames_of as found
 

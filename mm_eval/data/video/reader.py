@@ -495,7 +495,7 @@ def _opened(path: str) -> Iterator[tuple[Any, Any]]:
             covers = av.stream.Disposition.attached_pic
             streams = [each for each in file.streams.video if each.codec_context and not each.disposition & covers]
             if not streams:
-                sound = " It has sound, which is not supported." if file.streams.audio else ""
+                sound = " It has sound: doc_to_audio takes it." if file.streams.audio else ""
                 raise DataError(f"the file {_name(path)} has no video.{sound}")
             stream = streams[0]
             if file.format.name == MOV and _is_sequence(path):  # its cover is a stream, too
