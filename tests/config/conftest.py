@@ -29,6 +29,12 @@ def cache_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 
 @pytest.fixture
+def shipped(cache_home: Path, known_tasks: Callable[[Path], str]) -> None:
+    """The index has the shipped tasks already: for tests that ask for one of them."""
+    known_tasks(cache_home)
+
+
+@pytest.fixture
 def write(tmp_path: Path) -> Callable[..., Path]:
     """write("a.yaml", text): a file in the test's folder; `task=` puts the keys of a whole task before it."""
 

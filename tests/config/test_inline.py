@@ -15,6 +15,7 @@ from mm_eval.errors import ConfigError
 from mm_eval.request import RunRequest, of_names
 from mm_eval.run import score
 
+pytestmark = pytest.mark.usefixtures("shipped")
 CODE = """
 def text(doc):
     return "Q: " + doc["question"]

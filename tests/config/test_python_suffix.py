@@ -13,11 +13,7 @@ from mm_eval.config.schema import split_format, split_python
 from mm_eval.values.errors import ConfigError
 from tests.conftest import Ran
 
-
-@pytest.fixture(autouse=True)
-def index(cache_home: Path, known_tasks: Callable[[Path], str]) -> None:
-    """The shipped tasks are asked for in every test."""
-    known_tasks(cache_home)
+pytestmark = pytest.mark.usefixtures("shipped")
 
 
 def load(*specs: Any, **more: Any) -> Any:

@@ -15,6 +15,7 @@ from tests.judge.conftest import JUDGE, TASK, UTILS
 from tests.judge.server import Server
 from tests.judge.test_kinds import EXTRACTS, FILTERS, LETTER
 from tests.processes import child, wait_until
+from tests.sets import few
 
 ROWS = [{"q": f"What is {n}?", "a": str(n)} for n in range(3)]
 THREE = TASK + "repeats: 3\n" + JUDGE
@@ -143,6 +144,7 @@ def test_samples_and_quality_know_of_several_answers(judged: Any, server: Server
     assert scored.code == 0 and dict(server.asked) == known, scored.err
 
 
+@pytest.mark.full
 def test_a_killed_run_asks_only_for_the_verdicts_that_lack(judged: Any, server: Server, tmp_path: Path) -> None:
     """Killed while the judge answers; the next launch asks no question twice that has a reply on disk."""
     write(judged, [["0", "1", "2"], ["1", "1", "3"], ["2", "2", "0"]])
@@ -165,7 +167,7 @@ def test_a_killed_run_asks_only_for_the_verdicts_that_lack(judged: Any, server: 
     assert sum(server.asked.values()) - at <= 9 - before
 
 
-@pytest.mark.parametrize("task", [THREE, TASK + JUDGE + "  repeats: 2\n"])
+@pytest.mark.parametrize("task", few([THREE, TASK + JUDGE + "  repeats: 2\n"], at=[0]))
 def test_a_judge_is_tried_before_several_answers(judged: Any, server: Server, monkeypatch: Any, task: str) -> None:
     """A good judge passes, one that passes everything does not."""
     write(judged, [["0", "0", "5"], ["1", "2", "3"], ["2", "2", "2"]], task)

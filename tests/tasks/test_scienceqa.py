@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.sets import few
 from tests.tasks.of_sample import read_one_doc, replay, text_of
 
 TASKS = ("scienceqa", "scienceqa_img", "scienceqa_lmms", "scienceqa_img_lmms")
@@ -63,12 +64,12 @@ def prompt(cli, folder: Path, key: str | None, doc: int) -> str:
     return text_of(ran.samples("scienceqa")[doc]["prompt"])
 
 
-@pytest.mark.parametrize("key", PROMPTS)
+@pytest.mark.parametrize("key", few(PROMPTS, at=[0, 2, 4]))
 def test_the_prompts(cli, tmp_path: Path, key: str | None) -> None:
     assert prompt(cli, tmp_path, key, 0) == PROMPTS[key]
 
 
-@pytest.mark.parametrize("key", WITHOUT_HINT)
+@pytest.mark.parametrize("key", few(WITHOUT_HINT, at=[0]))
 def test_the_prompts_of_a_question_without_hint(cli, tmp_path: Path, key: str | None) -> None:
     assert prompt(cli, tmp_path, key, 2) == WITHOUT_HINT[key]
 

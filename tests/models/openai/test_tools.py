@@ -12,6 +12,7 @@ from mm_eval.models.openai.client.streams import streamed
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Answer
 from tests.faults.server import Server, reply
+from tests.sets import few
 from tests.tools.scripted import call, rows_of, run, write
 
 JINJA = httpx.Response(500, json={"error": {"code": 500, "message": "tools param requires --jinja flag"}})
@@ -115,7 +116,7 @@ def test_a_model_that_fills_its_context_has_no_answer(tmp_path: Path, turn: int)
         assert row["status"] == "failed" and results.exit_code == 3
 
 
-@pytest.mark.parametrize("refusal", REFUSALS)
+@pytest.mark.parametrize("refusal", few(REFUSALS, at=[0, 3]))
 def test_a_server_that_refuses_tools_gets_them_as_text(tmp_path: Path, refusal: str) -> None:
     def handle(body: dict[str, Any], nth: int) -> httpx.Response:
         if "tools" in body:
