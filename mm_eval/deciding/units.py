@@ -100,7 +100,7 @@ def _of_task(opened: OpenedRun, name: str) -> Unit:
 def _of_group(opened: OpenedRun, name: str, leaves: Sequence[str]) -> Unit:
     entry = next(iter(opened.loaded.groups[name].aggregate_metric_list), None)
     if entry is None:
-        return Unit(name, (), refusal="the group has no score for its own: name its tasks")
+        return Unit(name, (), refusal="the group has no score of its own: name its tasks")
     if entry.of or entry.aggregation != "mean":
         return Unit(name, (), refusal="the number of the group is not a mean over documents or tasks: name its tasks")
     parts, refusal, better = [], "", entry.higher_is_better
