@@ -48,6 +48,9 @@ def find_logs(
             found += [log for log in reader(folder, files) if log.path not in {each.path for each in found}]
     if not found:
         hint = "Of a table of your own name the columns: --columns resps=ANSWER_COLUMN,id=ID_COLUMN,..."
+        pickles = (each.name for _, files in _folders(path) for each in files if each.suffix.lower() == ".pkl")
+        if (pickle := next(pickles, None)) is not None:
+            hint = f"{pickle} is a pickle, which runs code when it is read: write it as TSV with VLMEvalKit's load() and dump()."
         raise ConfigError(
             "no log of lm-eval, lmms-eval, VLMEvalKit or inspect_ai is there.", where=str(path), hint=hint
         )
