@@ -27,7 +27,9 @@ def test_every_cell_of_the_tables_is_what_is_read() -> None:
     libraries = {"lance": "lance", "nibabel": "nibabel"}  # `datasets` reads with them where they are installed
     here = {name for name, module in libraries.items() if find_spec(module)}
     read, stated = list(data.picture_rows()), table(data.PICTURE_TABLE)
-    assert [row for row in read if row[0].split()[0] not in here] == [row for row in stated if row[0].split()[0] not in here]
+    assert [row for row in read if row[0].split()[0] not in here] == [
+        row for row in stated if row[0].split()[0] not in here
+    ]
 
 
 def test_rows_of_arrow_files_that_polars_wrote_can_be_selected(tmp_path: Path) -> None:
