@@ -339,7 +339,7 @@ def as_they_were() -> Iterator[None]:
 
 def _streams() -> list[tuple[Any, Any]]:
     """(function that sets a stream, its state) of the libraries that are imported."""
-    found: list[tuple[Any, Any]] = []
+    found: list[tuple[object, object]] = []
     if (numpy := sys.modules.get("numpy")) is not None:
         found.append((numpy.random.set_state, numpy.random.get_state()))
     if (torch := sys.modules.get("torch")) is not None:

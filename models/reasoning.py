@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.values.reasoning.families import (
     CALL_MARKS,
@@ -70,7 +70,7 @@ class TokenReader:
         if end:
             pairs.append(("", end))
         self.marks = marks.plus(pairs)
-        known: Mapping[int, Any] = getattr(tokenizer, "added_tokens_decoder", None) or {}
+        known: Mapping[int, object] = getattr(tokenizer, "added_tokens_decoder", None) or {}
         texts = {int(token): str(getattr(added, "content", added)) for token, added in known.items()}
         kept = {*FRAME_TOKENS, *(each for pair in self.marks.pairs for each in pair)}
         for family in FAMILIES:

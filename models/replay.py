@@ -47,11 +47,11 @@ class Replay(Model):
             raise ConfigError("replay needs the file with the answers.", hint="Add --model_args path=FILE.jsonl.")
         path = Path(chosen["path"])
         files = sorted(path.glob("*.jsonl")) if os.path.isdir(path) else [path]
-        self._rows: dict[tuple[str, int], list[Any]] = {}
+        self._rows: dict[tuple[str, int], list[object]] = {}
         self._ended: dict[tuple[str, int], tuple[Ended, ...]] = {}
-        self._bounds: dict[tuple[str, int], list[Any]] = {}  # of options that a server did not list
-        self._told: dict[tuple[str, int], list[Any]] = {}  # reasoning that stands beside the answers
-        self._turns: dict[tuple[str, int], list[Any]] = {}  # of each conversation, its turns
+        self._bounds: dict[tuple[str, int], list[object]] = {}  # of options that a server did not list
+        self._told: dict[tuple[str, int], list[object]] = {}  # reasoning that stands beside the answers
+        self._turns: dict[tuple[str, int], list[object]] = {}  # of each conversation, its turns
         self._paths: dict[str, set[str]] = {}  # by their last names
         self._docs: dict[tuple[str, int], tuple[tuple[str, ...], bytes, bytes]] = {}  # columns, doc, prompt and target
         self._names: dict[tuple[str, ...], tuple[str, ...]] = {}  # each list of columns once

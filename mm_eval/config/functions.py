@@ -161,7 +161,7 @@ class FunctionRef:
         if self.of_mm_eval and not str(getattr(found, "__module__", "")).startswith("mm_eval."):
             what = f"!function {self.name!r} is not defined in mm_eval."
             raise ConfigError(what, where=self.where, hint=HINT)
-        function: Callable[..., Any] = found
+        function: Callable[..., object] = found
         return function
 
     def imports(self, package: str) -> bool:

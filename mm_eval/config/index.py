@@ -146,7 +146,7 @@ def _aliases(config: Options, path: tuple[str, ...]) -> Iterator[list[str]]:
 
 def _inline(members: object, path: tuple[str, ...]) -> list[list[object]]:
     """[path, kind, tags] of the members that a group defines itself; their names may be registered elsewhere, too."""
-    found: list[list[Any]] = []
+    found: list[list[object]] = []
     for member in members if isinstance(members, list) else ():
         if not isinstance(member, Mapping):
             continue

@@ -95,7 +95,7 @@ class JudgeStep:
 
     prompt: Any
     verdict: Any
-    examples: tuple[tuple[str, Any, Fields], ...]
+    examples: tuple[tuple[str, object, Fields], ...]
     generation_kwargs: Mapping[str, object]
     where: str = ""
 
@@ -138,7 +138,7 @@ class JudgeConfig:
     official: str = ""
     only_unparsed: bool = False
     extracts: bool = False
-    empty: Any = 0
+    empty: object = 0
     range: Any = field(default_factory=lambda: [0, 1])
     repeats: int = 1
     metric_list: Sequence[Fields] = field(default_factory=lambda: METRICS)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mm_eval.config.arguments import Rule
 from mm_eval.config.located import located
@@ -24,7 +23,7 @@ class SubmissionConfig:
     """The checked `submission` of a task. file: a plain name. record: (doc, answer) -> a mapping. form: one of `FORMS`."""
 
     file: str
-    record: Any
+    record: object
     form: str = "json"
 
 

@@ -111,7 +111,7 @@ class TaskConfig:
     description: Any = _from_file(schema.PROMPT, "")
     target_delimiter: str = _from_file(schema.TEXT, " ")
     fewshot_delimiter: str = _from_file(schema.TEXT, "\n\n")
-    gen_prefix: Any = _from_file(schema.PROMPT)
+    gen_prefix: object = _from_file(schema.PROMPT)
     num_fewshot: int = _from_file(WHOLE_FROM_0, 0)
     fewshot_config: Fields = _from_file(schema.MAPPING, dict)
     fewshot_as_multiturn: bool | None = _from_file(schema.BOOLEAN)
@@ -128,7 +128,7 @@ class TaskConfig:
     target_kwargs: Options = _from_file(schema.MAPPING, dict, key="model_specific_target_kwargs")
     multiple_targets: bool = _from_file(schema.BOOLEAN, False)
     cluster_key: str | list[str] | None = _from_file(schema.TEXTS)
-    categories: list[Any] = _from_file(schema.MAPPINGS, list)
+    categories: list[object] = _from_file(schema.MAPPINGS, list)
     aliases: str | list[str] = _from_file(schema.TEXTS, list)
     judge: JudgeConfig | None = _parsed(judge_of)
     submission: SubmissionConfig | None = _parsed(submission_of)
@@ -382,7 +382,7 @@ class TaskConfig:
 
 _KEYS: dict[str, str] = {each.name: each.metadata["key"] or each.name for each in fields(TaskConfig) if each.metadata}
 """{a field of TaskConfig: the key of task files that states it}"""
-_PARSED: dict[str, Callable[[Any, str], Any]] = {
+_PARSED: dict[str, Callable[[object, str], object]] = {
     each.name: each.metadata["parse"] for each in fields(TaskConfig) if "parse" in each.metadata
 }
 """{a field of TaskConfig that has a type of its own: what makes it of the value of its key}"""

@@ -280,7 +280,7 @@ def _divide(tables: Iterator[Any], schema: Any, most: int) -> Iterator[object]:
         columns = [part.column(name).combine_chunks() for name in schema.names]
         yield from pa.Table.from_arrays(columns, schema=schema).combine_chunks().to_batches(max_chunksize=most)
 
-    singles: list[Any] = []
+    singles: list[object] = []
     for table in tables:
         if {each.name: each.type for each in table.schema} != {each.name: each.type for each in schema}:
             raise Unreadable("the columns differ")

@@ -46,7 +46,7 @@ def any_value() -> Any:
     @dataclass
     class AnyValue:
         id: str | None = field(default=None, repr=False)
-        pa_type: ClassVar[Any] = pa.string()
+        pa_type: ClassVar[object] = pa.string()
         _type: str = field(default="AnyValue", init=False, repr=False)
 
         def __call__(self) -> object:

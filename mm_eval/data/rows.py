@@ -52,7 +52,7 @@ class Audio:
 class List:
     """A column of lists."""
 
-    feature: Any
+    feature: object
 
 
 @dataclass(frozen=True)
@@ -237,7 +237,7 @@ def with_pictures_declared(rows: Any) -> object:
     import datasets
 
     for name, is_list, kind in undeclared_media(rows) if isinstance(rows, datasets.Dataset) else ():
-        medium: Any = datasets.Audio() if kind == "Audio" else datasets.Image()
+        medium: object = datasets.Audio() if kind == "Audio" else datasets.Image()
         rows = rows.cast_column(name, datasets.Sequence(medium) if is_list else medium)
     return rows
 

@@ -262,7 +262,7 @@ class WhenNarrow:
     units: dict[str, Unit] = field(default_factory=dict)
     ended: dict[str, int] = field(default_factory=dict)
     _values: dict[str, TaskValues] = field(default_factory=dict)
-    _intervals: dict[str, dict[str, Any]] = field(default_factory=dict)
+    _intervals: dict[str, dict[str, object]] = field(default_factory=dict)
     _halves: dict[str, float] = field(default_factory=dict)
     """Half the interval of each number after the last look, in the table's unit."""
 

@@ -194,7 +194,7 @@ class Trial:
         its boundary or its docs, and where nothing varied.
         """
         ended, looks = self.ended[pair], self.looks.get(pair, [])
-        found: dict[str, Any] = {"ended": ended.why, "look": ended.look}
+        found: dict[str, object] = {"ended": ended.why, "look": ended.look}
         if not looks:
             return {**found, "looks": []}
         last = looks[-1]

@@ -12,7 +12,7 @@ from functools import reduce
 from operator import or_
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-PLAIN: dict[str, Any] = {
+PLAIN: dict[str, object] = {
     **{kind.__name__: kind for kind in (str, int, float, bool, dict, list, tuple, set, object, type(None))},
     "Any": Any,
 }

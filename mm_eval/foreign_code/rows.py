@@ -108,7 +108,7 @@ def _base(table: Any, given: Sequence[Any]) -> tuple[int | None, list[str]]:
 
 def _buffers(column: Any) -> list[object]:
     """Where the values of a column are in memory: equal lists are the same values."""
-    found: list[Any] = [str(column.type)]
+    found: list[object] = [str(column.type)]
     for chunk in column.chunks:
         found += [len(chunk), chunk.offset, *((b.address, b.size) if b is not None else None for b in chunk.buffers())]
     return found

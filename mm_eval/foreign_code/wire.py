@@ -106,7 +106,7 @@ class Writer:
         self.keep, self.given = keep, [] if given is None else given
         self.pictures: list[Any] = []
         self.lazy: list[Any] = []
-        self.watched: list[Any] = []
+        self.watched: list[object] = []
         self.rows: Callable[[Any], JsonObject] | None = None
         self.home: tuple[str, str] | None = None  # (a folder of this side, the one that it stands for on the other)
 
@@ -138,7 +138,7 @@ class Writer:
             return {"one": self.value(value[0])}
         if isinstance(value, (str, int, float, list)) and isinstance(rule := getattr(value, "rule", None), str):
             bases: tuple[type, ...] = (str, int, float, list)
-            plain: Callable[[Any], Any] = next(base for base in bases if isinstance(value, base))
+            plain: Callable[[object], object] = next(base for base in bases if isinstance(value, base))
             return {"r": [self.value(plain(value)), rule]}
         if isinstance(value, (bytes, bytearray, memoryview)):
             return {"b": self.blob(bytes(value))}
@@ -378,7 +378,7 @@ class Reader:
 
     def _o(self, stated: list[Any], whole: JsonObject) -> object:
         shown = self.value(stated[1])
-        found: Any
+        found: object
         if isinstance(shown, dict):
             found = KeptMapping(shown)
         elif isinstance(shown, tuple):

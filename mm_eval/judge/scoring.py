@@ -127,7 +127,7 @@ class JudgeGrader(Grader):
             missing = _missing(first.resps[0])
             verdict = self.source.of_answer(doc_id, first.doc, as_text(first.resps[0]), number)
             shown.setdefault(doc_id, []).extend(verdict.shown)
-            values: dict[str, list[Any]] = {}
+            values: dict[str, list[object]] = {}
             if verdict.error is not None:
                 self.ungraded[doc_id] = verdict.error
                 self.ends[doc_id] = self.judge.bounds(first.doc)

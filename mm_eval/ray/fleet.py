@@ -18,7 +18,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import count
-from typing import Any
 
 from mm_eval.data.media import encoded
 from mm_eval.engine.model import (
@@ -201,7 +200,7 @@ class Fleet(Model):
 
     def _lease(self, worker: Held, block: Block) -> Answers:
         """Sends a block to a worker. A request whose pictures can't be read any more fails here."""
-        files: dict[str, Any] = {}
+        files: dict[str, object] = {}
         sent: list[Instance] = []
         for instance in block.pending.values():
             try:

@@ -352,7 +352,7 @@ def _turns(turns: Sequence[Fields], ran: Sequence[Fields]) -> Iterator[JsonObjec
 
     ran: its calls of code. What they returned stands with them, and not with the turn after.
     """
-    before: Any = None
+    before: object = None
     for number, turn in enumerate(turns):
         messages, tokens, at = turn.get("messages") or [], turn.get("tokens") or {}, turn.get("t")
         shown: JsonObject = {"a": shortened(turn.get("answer")), "e": turn.get("ended")}

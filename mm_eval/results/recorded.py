@@ -90,7 +90,7 @@ class RecordedTask:
     _numbers: dict[str, int] = field(default_factory=dict, repr=False)
     _columns: JsonObject = field(default_factory=dict, repr=False)
     _lengths: Column[int] | None = field(default=None, repr=False)
-    _last: Any = field(default=None, repr=False)
+    _last: object = field(default=None, repr=False)
 
     def add(self, row: SampleRow) -> None:
         """Adds a doc, as its row of samples/ has it."""
@@ -484,7 +484,7 @@ def _without_edges(said: object) -> object:
 def group_entries(config: GroupConfig) -> list[object]:
     """The group's `aggregate_metric_list` for results.json, functions by name."""
     stated = config.source.get("aggregate_metric_list") or ()
-    found: list[Any] = to_json([stated] if isinstance(stated, Mapping) else list(stated))
+    found: list[object] = to_json([stated] if isinstance(stated, Mapping) else list(stated))
     return found
 
 

@@ -61,7 +61,7 @@ class Scorer:
     grader: what decides the scores in place of the rules; None for the rules.
     """
 
-    default_filter_cfg: ClassVar[Sequence[Any] | None] = None
+    default_filter_cfg: ClassVar[Sequence[object] | None] = None
     default_metric_cfg: ClassVar[Sequence[Any] | None] = None
     strips_thinking: ClassVar[bool] = False
     makes_scores: ClassVar[bool] = False
@@ -291,7 +291,7 @@ class Scorer:
         overrides: aggregations by name, of values that no metric with an aggregation covers.
         most_calls: how often a standard error may call an aggregation; by default as often as its method needs.
         """
-        values: dict[str, Mapping[int, Any]] = _columns(docs)
+        values: dict[str, Mapping[int, object]] = _columns(docs)
         found = []
         for name in self._in_order(values):
             metric, stated = self._metric_of(name), (overrides or {}).get(name)
@@ -455,7 +455,7 @@ def _columns(docs: Mapping[int, ReducedDoc]) -> dict[str, Mapping[int, object]]:
     """{metric: {doc id: value}}, each in the order of the docs: the order of arrival must not change a sum."""
     if isinstance(docs, ReducedDocs) and docs.ascends:
         return dict(docs.columns)
-    values: dict[str, Mapping[int, Any]] = {}
+    values: dict[str, Mapping[int, object]] = {}
     for doc_id in sorted(docs):
         for name, value in docs[doc_id].items():
             column = values.setdefault(name, Column())

@@ -155,7 +155,7 @@ class FirstTokenScorer(GenScorer):
     names no option then is unparsed. Without options, a chain of thought that announces no answer is unparsed.
     """
 
-    default_filter_cfg: ClassVar[Sequence[Any] | None] = [{"function": "remove_whitespace"}]
+    default_filter_cfg: ClassVar[Sequence[object] | None] = [{"function": "remove_whitespace"}]
     default_metric_cfg: ClassVar[Sequence[Any] | None] = _EXACT_MATCH
     makes_scores: ClassVar[bool] = False
 
@@ -281,7 +281,7 @@ class RegexExtractionScorer(GenScorer):
     regex_pattern, group_select, fallback: of the filter "regex", where the config names no filters.
     """
 
-    default_filter_cfg: ClassVar[Sequence[Any] | None] = [{"function": "regex"}]
+    default_filter_cfg: ClassVar[Sequence[object] | None] = [{"function": "regex"}]
     default_metric_cfg: ClassVar[Sequence[Any] | None] = _EXACT_MATCH
 
     regex_pattern: str | None = None

@@ -97,7 +97,7 @@ class RepeatScores(Scorer):
 
     def _scores_of_answers(self, by_doc: Mapping[int, list[Instance]]) -> dict[int, dict[str, list[object]]]:
         """{doc: {metric: a score an answer}} of the docs whose answers all have one."""
-        found: dict[int, dict[str, list[Any]]] = {}
+        found: dict[int, dict[str, list[object]]] = {}
         rest: dict[int, list[Instance]] = {}
         for doc_id, group in by_doc.items():
             doc = self.of.raw_docs.get(doc_id)
@@ -171,7 +171,7 @@ class RepeatScores(Scorer):
         overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
         most_calls: int | None = None,
     ) -> list[Number]:
-        values: dict[str, dict[int, Any]] = {}
+        values: dict[str, dict[int, object]] = {}
         for doc_id in sorted(docs):
             for name, value in docs[doc_id].items():
                 values.setdefault(name, {})[doc_id] = value

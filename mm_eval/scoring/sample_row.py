@@ -48,7 +48,7 @@ class SampleRow(Endings):
     resps: list[Any]
     scores: Fields
     task: NotRequired[str]
-    filtered_resps: NotRequired[Mapping[str, list[Any]]]
+    filtered_resps: NotRequired[Mapping[str, list[object]]]
     rules: NotRequired[Mapping[str, list[str]]]
     cut: NotRequired[bool]
     reasoning: NotRequired[list[str]]

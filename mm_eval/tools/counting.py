@@ -81,7 +81,7 @@ class ToolCounts(Scorer):
                 [_code_row(answer, call) for answer, call in self.turns.code_of(instance.slot, turns, self.recorded)]
                 for instance, turns in zip(group, conversations, strict=True)
             ]
-            values: dict[str, list[Any]] = {
+            values: dict[str, list[object]] = {
                 name: [float(getattr(counts, name)) for counts in each] for name in (*FIXED, *SHARES)
             }
             for key in (tool.key for tool in self.turns.tools if len(self.turns.tools) > 1):
@@ -115,7 +115,7 @@ def _code_row(answer: int, call: ToolRecord) -> dict[str, object]:
 
     restored: earlier calls, from 1, whose results were others when they were made again before it.
     """
-    row: dict[str, Any] = {"turn": answer, "code": call.code, "output": call.text}
+    row: dict[str, object] = {"turn": answer, "code": call.code, "output": call.text}
     row |= {"pictures": list(map(list, call.pictures)), "ending": call.ending, "seconds": call.seconds}
     return {**row, "restored": [number + 1 for number in call.restored]} if call.restored else row
 

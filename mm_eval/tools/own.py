@@ -99,7 +99,7 @@ def _use(
     function: Callable[..., object], schema: Mapping[str, Any], filled: Sequence[str]
 ) -> Callable[[Mapping[str, object], Given], Result]:
     def use(arguments: Mapping[str, Any], given: Given) -> Result:
-        known: dict[str, Any] = {name: arguments[name] for name in schema["properties"] if name in arguments}
+        known: dict[str, object] = {name: arguments[name] for name in schema["properties"] if name in arguments}
         own = {"pictures": [picture.copy() for picture in given.pictures], "doc": given.doc} if filled else {}
         known |= {name: own[name] for name in filled}
         name = function.__name__

@@ -314,7 +314,7 @@ class ToolTurns:
         shown: how many pictures were shown before them.
         """
         if not self.native:
-            parts: list[dict[str, Any]] = []
+            parts: list[dict[str, object]] = []
             for call, result in zip(said[-1].reading.calls, results, strict=True):
                 parts += self._framed(call, result, shown)
                 shown += len(result.pictures)

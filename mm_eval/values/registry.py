@@ -35,7 +35,7 @@ OURS = "mm_eval."
 def import_place(place: str) -> Any:
     """What "package.module:attribute" names; without an attribute the module."""
     module, _, attribute = place.partition(":")
-    found: Any = importlib.import_module(module)
+    found: object = importlib.import_module(module)
     for part in filter(None, attribute.split(".")):
         found = getattr(found, part)
     return found

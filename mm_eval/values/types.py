@@ -344,7 +344,7 @@ class End:
     def to_json(self) -> dict[str, Any]:
         """The end as JSON values, without what is not stated."""
         why, listed = self.why or None, self.listed or None
-        fields: dict[str, Any] = {
+        fields: dict[str, object] = {
             "turns": self.turns,
             "output": self.output,
             "ended": self.ended,

@@ -265,7 +265,7 @@ class DigestCache:
     def __init__(self) -> None:
         self.path = cache_folder() / "digests.json"
         self.known: dict[str, list[Any]] = self._read()
-        self.new: dict[str, list[Any]] = {}
+        self.new: dict[str, list[object]] = {}
 
     def __enter__(self) -> DigestCache:
         return self

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 WHERE = "evaluate"
 THREADS = 8
-_LOCKS: weakref.WeakKeyDictionary[Any, threading.RLock] = weakref.WeakKeyDictionary()
+_LOCKS: weakref.WeakKeyDictionary[object, threading.RLock] = weakref.WeakKeyDictionary()
 """One a module: two evaluations of one module follow each other."""
 _LOCK = threading.Lock()
 

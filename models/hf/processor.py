@@ -209,7 +209,7 @@ def _without_video(processor_class: Any) -> Any:
         )  # by name: llava_next_video takes its video part first
         return processor_class.from_args_and_dict.__func__(cls, [], *rest, **parts, **options)
 
-    methods: dict[str, Any] = {
+    methods: dict[str, object] = {
         "get_attributes": classmethod(get_attributes),
         "from_args_and_dict": classmethod(from_args_and_dict),
     }

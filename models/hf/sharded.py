@@ -49,7 +49,7 @@ class Gathered:
     """Whole copies of the parameters that are in parts: {module: {name: parameter}}."""
 
     copies: dict[torch.nn.Module, dict[str, Tensor]] = field(default_factory=dict)
-    _known: dict[int, tuple[Any, Any]] = field(default_factory=dict)
+    _known: dict[int, tuple[object, object]] = field(default_factory=dict)
 
     def add(self, module: torch.nn.Module, name: str, parameter: Tensor, content: Any) -> None:
         """content: () -> the whole tensor. It is called once for a parameter that several modules share."""

@@ -14,7 +14,7 @@ import re
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.types import Options
@@ -173,7 +173,7 @@ def load_model(
 
     with naming(arguments.pretrained, "class"):
         loader = image_text_loader(kind) if image_text else text_loader(kind)
-    options: dict[str, Any] = {"dtype": getattr(torch, dtype), "trust_remote_code": arguments.trust_remote_code}
+    options: dict[str, object] = {"dtype": getattr(torch, dtype), "trust_remote_code": arguments.trust_remote_code}
     if arguments.attn_implementation:
         options["attn_implementation"] = arguments.attn_implementation
     if placed := arguments.device_map or ({"": device} if quantised else None):

@@ -205,7 +205,7 @@ def provider_of(model: str) -> str:
     return model.partition("/")[0]
 
 
-_LOADED: list[Any] = []
+_LOADED: list[object] = []
 
 
 def library() -> Any:

@@ -134,7 +134,7 @@ class OpenAI(Model):
         self._unstated: JsonObject = {}  # fields of sampled answers that no task states
         self._places = 0  # of the first places of an answer the likeliest tokens are kept
         self._stop_soon: Callable[[], None] = lambda: None
-        self._stated: tuple[Any, ModelFacts] = None, ModelFacts()
+        self._stated: tuple[object, ModelFacts] = None, ModelFacts()
         self._facts = ModelFacts(
             name=self.model,
             family=keys[0] if keys else "",

@@ -127,7 +127,7 @@ def read_from(file: Any, source: IO[bytes], size: int, first: int) -> Iterator[t
     if stated.fault:
         raise DataError(f"the sound is cut off: {stated.fault}.")
     packets = samples = begun = 0
-    parts: list[Any] = []
+    parts: list[object] = []
     behind: int | None = None
     is_sought = kind in SOUGHT and first > FAR * form.rate
     if is_sought:

@@ -372,7 +372,7 @@ def _decoded(file: object, stream: object) -> Iterator[Any]:
     group before. No later frame refers to them, and whoever wants one begins at the key frame before it. From the second key
     frame on all can be decoded, also where it is shown before the first one (the packets before a second edit).
     """
-    keys: list[Any] = []
+    keys: list[object] = []
     for packet in _packets(file, stream):
         if packet.is_keyframe and len(keys) < 2:
             keys.append(packet.pts)

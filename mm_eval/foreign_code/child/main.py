@@ -80,7 +80,7 @@ class Child:
         self._streams: dict[str, Draws] = {}
         self._once: dict[int, Callable[..., object]] = {}
         self._tasks: dict[tuple[type, str], TaskOfClass] = {}
-        self._kept: list[Any] = []
+        self._kept: list[object] = []
         self._printed: list[tuple[int, str]] = []
         self._tables: list[object] = []
         self._data_from_there = False
@@ -152,7 +152,7 @@ class Child:
         for name in message.get("unused", ()):
             self._streams.pop(name, None)
         _reset_pillow()
-        said: dict[str, Any]
+        said: dict[str, object]
         try:
             args = [reader.value(item) for item in message["args"]]
             kwargs = {name: reader.value(item) for name, item in message["kwargs"].items()}
@@ -294,7 +294,7 @@ class Child:
         module = self._load(Path(message["file"]))
         if "method" in message:
             return self._task(message).method(message["method"])
-        found: Callable[..., Any] = getattr(module, message["name"])
+        found: Callable[..., object] = getattr(module, message["name"])
         return found
 
     def _task(self, message: Mapping[str, Any]) -> TaskOfClass:

@@ -54,7 +54,7 @@ class TaskOfClass:
         if name.startswith("aggregation:"):
             found: Callable[..., Any] = self._task.aggregation()[name.partition(":")[2]]
             return found
-        method: Callable[..., Any] = getattr(self._task, name)
+        method: Callable[..., object] = getattr(self._task, name)
         return method
 
     def _docs(self) -> dict[str, object]:

@@ -297,7 +297,7 @@ class Supervisor:
         from queue import Empty
 
         try:
-            found: dict[str, Any] = channel.get_msg(timeout=seconds)
+            found: dict[str, object] = channel.get_msg(timeout=seconds)
             return found if isinstance(found["content"], dict) and found["msg_type"] else None
         except Empty:
             return None

@@ -47,7 +47,7 @@ class LLResults:
 
     results: list[Any]
     targets: Target
-    ctx: Any = ""
+    ctx: object = ""
     choices: Sequence[str] = field(default_factory=list)
     lls_mutual_info: Floats = field(default_factory=_no_numbers)
     metadata: JsonObject = field(default_factory=dict)

@@ -237,7 +237,7 @@ def metric(
         own_names = all_names or (getattr(thing, "__name__", ""),)
         for name in own_names:
             check_metric_name(name)
-        fn: Callable[..., Any] = thing() if isinstance(thing, type) else thing
+        fn: Callable[..., object] = thing() if isinstance(thing, type) else thing
         corpus = isinstance(fn, CorpusMetric)
         made: Metric = Metric(
             name=own_names[0],

@@ -102,15 +102,15 @@ class Traits:
 
     is_mean: bool = False
     sums: Callable[[Sequence[Any]], SumStatistics | None] | None = None
-    weighted: Callable[[Sequence[Any], Floats], Floats] | None = None
-    stratum: Callable[[Any], Hashable] | None = None
+    weighted: Callable[[Sequence[object], Floats], Floats] | None = None
+    stratum: Callable[[object], Hashable] | None = None
     content: Callable[[Any], Hashable] | None = None
-    influence: Callable[[Sequence[Any]], Sequence[float]] | None = None
+    influence: Callable[[Sequence[object]], Sequence[float]] | None = None
     without: Callable[[Sequence[Any]], Callable[[Collection[int]], float]] | None = None
     smooth: bool | None = None
     fraction: bool = False
     range: tuple[float, float] | None = None
-    marks: Callable[[Sequence[Any]], Mapping[int, bool]] | None = None
+    marks: Callable[[Sequence[object]], Mapping[int, bool]] | None = None
     whole_clusters: bool = False
     of: str = "value"
 

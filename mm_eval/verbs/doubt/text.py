@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
 
 from mm_eval.results.page import prompt_text
 from mm_eval.results.table import Column, Row, Table, fitted, left_out, to_text
@@ -113,7 +112,7 @@ def notes(doubts: Doubts) -> Iterator[str]:
 
 def as_json(doubts: Doubts) -> str:
     """The documents and what was estimated, as a JSON document."""
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "prior": doubts.prior,
         "expected_wrong": doubts.expected,
         "runs": [

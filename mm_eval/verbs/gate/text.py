@@ -188,7 +188,7 @@ def _xml(text: str) -> str:
 
 def as_json(gate: Gate) -> str:
     """The verdict and each clause, as a JSON document."""
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "verdict": gate.verdict.lower(),
         "evidence": gate.found.lower(),
         "said": verdict_line(gate),

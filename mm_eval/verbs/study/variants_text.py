@@ -99,9 +99,9 @@ def write_samples(
 
 def as_json(models: Sequence[Variants]) -> str:
     """For each model and variant its numbers and its changes from the baseline, as a JSON document."""
-    found: list[dict[str, Any]] = []
+    found: list[dict[str, object]] = []
     for of_model in models:
-        blocks: dict[str, Any] = {}
+        blocks: dict[str, object] = {}
         for key, run in of_model.runs.items():
             numbers = {
                 name: {

@@ -230,7 +230,7 @@ class ChangedAnswer:
 
     slot: Slot
     way: str
-    alone: Any
+    alone: object
     other: object
 
     def __str__(self) -> str:

@@ -15,7 +15,7 @@ import contextlib
 import copy
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -44,7 +44,7 @@ NUMBERS = frozenset({
 """Options of transformers that must be numbers."""
 BLIND_TO_PADDING = ("do_sample", "num_beams", "repetition_penalty")
 """Options with which rows of different lengths may share a batch. The others count padding as text of the prompt."""
-_NEUTRAL: dict[str, tuple[Any, ...]] = {
+_NEUTRAL: dict[str, tuple[object, ...]] = {
     "num_beams": (1, None), "do_sample": (False, None), "repetition_penalty": (1.0, None), "no_repeat_ngram_size": (0, None),
     "encoder_repetition_penalty": (1.0, None), "encoder_no_repeat_ngram_size": (0, None), "bad_words_ids": (None,),
     "suppress_tokens": (None, []), "begin_suppress_tokens": (None, []), "forced_bos_token_id": (None,),
@@ -136,7 +136,7 @@ def _by_transformers(
     (min_length, no_repeat_ngram_size), their prompts must also have the same length.
     """
     padded = _is_greedy(config, besides=BLIND_TO_PADDING)
-    alike: dict[tuple[int, int, tuple[Any, ...]], list[int]] = {}
+    alike: dict[tuple[int, int, tuple[object, ...]], list[int]] = {}
     for place, question in enumerate(questions):
         length = 0 if padded else len(question.prompt.ids)
         alike.setdefault((question.cap, length, runtime.beside(question.prompt)), []).append(place)

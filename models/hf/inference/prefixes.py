@@ -16,7 +16,7 @@ import copy
 import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -248,7 +248,7 @@ def beginnings(runtime: Runtime, prompts: Sequence[Prompt]) -> Iterator[tuple[li
     Yields parts: (what ran and the indices of the prompts that begin with it, row by row; the prefix). A part is one beginning
     of several prompts, or any number of whole ones. Beginnings run in batches of several pictures.
     """
-    alike: dict[tuple[Any, ...], list[int]] = {}
+    alike: dict[tuple[object, ...], list[int]] = {}
     for place, prompt in enumerate(prompts):
         alike.setdefault(runtime.beside(prompt), []).append(place)
     for some in alike.values():

@@ -176,7 +176,7 @@ class Runtime:
         names = sorted({name for picture in pictures for name in picture.tensors})
         if self.features is not None:
             names = [name for name in names if not name.startswith("pixel_") and name in self._takes]
-        batch: dict[str, Any] = {}
+        batch: dict[str, object] = {}
         for name in names:
             batch[name] = on_device(self.model, joined([p.tensors[name] for p in pictures if name in p.tensors]))
         if self.features is not None and pictures:

@@ -16,7 +16,7 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Protocol
 
 from mm_eval.values.errors import ModelError
 from mm_eval.values.types import Answer, JsonObject
@@ -76,7 +76,7 @@ class Writing:
 async def writing_of(look: Look, model: str) -> Writing:
     """What the server's /tokenize, /detokenize and list of models show."""
     found = await _prompts_of(look, model)
-    listed: Any = []
+    listed: object = []
     with suppress(Unreachable):
         listed = (await look("/models")).get("data")
     entries = [each for each in listed if isinstance(each, dict)] if isinstance(listed, list) else []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from mm_eval.engine.prices import token_counts
 from mm_eval.values.types import Fields
@@ -27,7 +26,7 @@ def usage_of(reply: Fields) -> dict[str, int]:
     >>> usage_of({"usage": {"prompt_tokens": 10, "completion_tokens": 3, "total_tokens": 20}})
     {'prompt_tokens': 10, 'completion_tokens': 10}
     """
-    usage: Any = reply.get("usage")
+    usage: object = reply.get("usage")
     if not isinstance(usage, Mapping):
         return {}
     counts = token_counts(usage)
@@ -44,7 +43,7 @@ def usage_of(reply: Fields) -> dict[str, int]:
 
 
 def _count_at(usage: Fields, place: tuple[str, ...]) -> int:
-    value: Any = usage
+    value: object = usage
     for name in place[:-1]:
         value = value.get(name) if isinstance(value, Mapping) else None
     return token_counts({"n": value.get(place[-1])}).get("n", 0) if isinstance(value, Mapping) else 0

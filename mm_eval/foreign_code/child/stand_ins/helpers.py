@@ -83,7 +83,7 @@ def chunks(
     iter: Iterable[object], n: int = 0, fn: Callable[[int, object], int] | None = None
 ) -> Iterator[list[object]]:
     """Lists of n items; fn: the length for the item that a list begins to end with."""
-    found: list[Any] = []
+    found: list[object] = []
     for number, item in enumerate(iter):
         found.append(item)
         if len(found) == (fn(number, iter) if fn else n):

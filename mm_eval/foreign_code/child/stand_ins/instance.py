@@ -19,9 +19,9 @@ class Instance:
     metadata: Any = (None, None, None)
     resps: list[Any] = field(default_factory=list)
     filtered_resps: dict[str, object] = field(default_factory=dict)
-    raw_filtered_resps: dict[str, Any] = field(default_factory=dict)
+    raw_filtered_resps: dict[str, object] = field(default_factory=dict)
     token_counts: list[object] = field(default_factory=list)
-    task_name: Any = None
+    task_name: object = None
     doc_id: object = None
     repeats: object = None
 

@@ -236,7 +236,7 @@ class ServerConfig:
     judge_type: str = "general"
     output_format: str | None = None
     score_range: tuple[float, float] | None = None
-    evaluation_criteria: dict[str, Any] | None = None
+    evaluation_criteria: dict[str, object] | None = None
 
 
 @dataclass
@@ -254,7 +254,7 @@ class Request:
     response1: str | None = None
     response2: str | None = None
     custom_prompt: str | None = None
-    prompt_kwargs: dict[str, Any] = field(default_factory=dict)
+    prompt_kwargs: dict[str, object] = field(default_factory=dict)
 
 
 @dataclass
@@ -264,7 +264,7 @@ class Response:
     content: str
     model_used: str
     usage: dict[str, int] | None = None
-    raw_response: Any = None
+    raw_response: object = None
     parsed_result: object = None
     success: bool = True
     error_message: str | None = None

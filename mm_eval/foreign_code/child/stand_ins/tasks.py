@@ -34,9 +34,9 @@ class AggMetricConfig(TaskConfig):
 class Task:
     """A task that is written as a class."""
 
-    VERSION: Any = None
-    DATASET_PATH: Any = None
-    DATASET_NAME: Any = None
+    VERSION: object = None
+    DATASET_PATH: object = None
+    DATASET_NAME: object = None
     OUTPUT_TYPE: object = None
     CONFIG: Any = None
 

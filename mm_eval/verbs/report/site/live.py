@@ -142,7 +142,7 @@ class LiveRun:
         outputs = [answer.output for answer in answers.values() if answer.error is None]
         failed = next((answer.error for answer in answers.values() if answer.error is not None), None)
         images = next((list(answer.images) for answer in answers.values() if answer.images), None)
-        row: dict[str, Any] = {
+        row: dict[str, object] = {
             "t": name,
             "d": doc_id,
             "s": "failed" if failed else _status(answers.values()),
