@@ -12,7 +12,7 @@ import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mm_eval.adapters import in_our_words, make_model, own_model, uses_sample
 from mm_eval.config.manager import Loaded, TaskManager
@@ -46,7 +46,7 @@ from mm_eval.scoring.base import Scorer
 from mm_eval.values.conversation import Turns
 from mm_eval.values.errors import ConfigError, MMEvalError, NotHereError, check_all, did_you_mean
 from mm_eval.values.reasoning.families import marks_of
-from mm_eval.values.types import Fields, Options
+from mm_eval.values.types import Fields
 from mm_eval.values.words import counted, listed
 
 if TYPE_CHECKING:
@@ -390,7 +390,7 @@ def prepare_without_model(request: RunRequest, only: str, loaded: Loaded | None 
 
 def prepare_from_spec(
     request: RunRequest,
-    spec: Options,
+    spec: Mapping[str, Any],
     other_data: list[str] | None = None,
     without_judges: bool = False,
 ) -> OpenedRun:
@@ -458,7 +458,7 @@ def _recorded_judging(request: RunRequest, loaded: Loaded, left_out: bool) -> Ju
     return Judging.of_recorded(request, loaded, left_out)
 
 
-def _refuse_earlier_versions(tasks: Mapping[str, TaskConfig], spec: Options) -> None:
+def _refuse_earlier_versions(tasks: Mapping[str, TaskConfig], spec: Mapping[str, Any]) -> None:
     """ConfigError if a task was recorded as an earlier version of its benchmark that is a task of its own by now.
 
     `metadata: {earlier: {"1.0": NAME}}` names that task.

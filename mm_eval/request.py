@@ -51,7 +51,7 @@ class JudgeRequest:
     """
 
     models: tuple[str, ...] = ()
-    args: tuple[Options, ...] = ()
+    args: tuple[Mapping[str, Any], ...] = ()
     left_out: bool = False
     retries: int = 2
     budget: float | None = None
@@ -196,7 +196,7 @@ class RunRequest:
 
     tasks: tuple[str | Fields, ...]
     model: str | None = None
-    model_args: Options = field(default_factory=dict)
+    model_args: Mapping[str, Any] = field(default_factory=dict)
     num_fewshot: int | None = None
     repeats: int | None = None
     batch_size: int | str = "auto"
@@ -228,7 +228,7 @@ class RunRequest:
     blind: str | None = None
     budget: int | float | None = None
     prices: str | None = None
-    metadata: Options | None = None
+    metadata: Mapping[str, Any] | None = None
     judge: JudgeRequest = JudgeRequest()
     protocol: ProtocolRequest = ProtocolRequest()
     ray: RayRequest = RayRequest()

@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from mm_eval.config.tools import PYTHON
@@ -120,7 +120,7 @@ def write_missing_reports(runs: Sequence[RecordedRun]) -> None:
                 write_report(run)
 
 
-def _of_release(run: RecordedRun) -> JsonObject:
+def _of_release(run: RecordedRun) -> dict[str, object]:
     """The links to the page of the release that a run belongs to, and through it to its other models.
 
     Whether those have a page is known when the release has ended, and its page leads on to them.
@@ -134,7 +134,7 @@ def _of_release(run: RecordedRun) -> JsonObject:
     return links_of_release(f"../{RELEASE_PAGE}", others)
 
 
-def links_of_release(back: str, others: Mapping[str, str]) -> JsonObject:
+def links_of_release(back: str, others: Mapping[str, str]) -> dict[str, object]:
     """What a run's page knows of its release. back: the link to the release's page. others: to other models' pages, by name."""
     return {"back": back, "siblings": [{"name": name, "link": link} for name, link in others.items()]}
 
@@ -146,7 +146,7 @@ def title_of(run: RecordedRun) -> str:
 
 def about_run(
     run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]], parts: PageParts, beside: Sequence[str]
-) -> JsonObject:
+) -> dict[str, object]:
     """The part of a run's page above its samples, from what was collected while they were written.
 
     categories, parts: of all samples. beside: the names of the runs whose answers stand beside each sample.
@@ -154,7 +154,7 @@ def about_run(
     return {**_overview(run, categories), **parts.about(), "beside": list(beside)}
 
 
-def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> JsonObject:
+def _overview(run: RecordedRun, categories: Mapping[str, Mapping[str, Sequence[int]]]) -> dict[str, object]:
     """The part above the samples: what was measured, the table, and the charts of each task."""
     about = run.results.run
     return {
@@ -222,7 +222,7 @@ def in_words(settings: Options) -> str:
     return ", ".join(f"{name}={json.dumps(value, ensure_ascii=False)}" for name, value in settings.items())
 
 
-def _data(stated: Options) -> str:
+def _data(stated: Mapping[str, Any]) -> str:
     """The data set of a task with its revision and split."""
     path, kwargs = stated.get("dataset_path"), stated.get("dataset_kwargs")
     if not path:
@@ -238,7 +238,7 @@ def _data(stated: Options) -> str:
     return ", ".join(filter(None, parts))
 
 
-def _spent(run: RecordedRun) -> JsonObject:
+def _spent(run: RecordedRun) -> dict[str, object]:
     """When and where the run was made and what it took; None for what it did not record."""
     about, used = run.results.run, run.results.run.usage
     started = about.answering.get("started")
@@ -267,7 +267,7 @@ def _cost(cost: Fields) -> str | None:
     return ", ".join(said) or None
 
 
-def _table(run: RecordedRun) -> Iterator[JsonObject]:
+def _table(run: RecordedRun) -> Iterator[dict[str, object]]:
     """The rows of results.json, each number with its 95% interval where there is one."""
     for name, row in run.results.rows.items():
         numbers, known = [], estimates(run, name)
@@ -342,7 +342,7 @@ def _sandbox_notes(run: RecordedRun, name: str) -> Iterator[str]:
         yield f"{BARE}."
 
 
-def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> JsonObject:
+def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, Sequence[int]]) -> dict[str, object]:
     """The bars of a task: the numbers that are parts of another one (MME's categories), else its mean in each category."""
     levels, tokens = list(_levels(run, task)), run.tokens.get(task.name, {})
     headlines = headline_keys(task)
@@ -371,7 +371,7 @@ def _task_charts(run: RecordedRun, task: RecordedTask, categories: Mapping[str, 
     return {"name": task.name, "by": by, "parts": drawn, "levels": levels, "sizes": list(right_by_size(task, tokens))}
 
 
-def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[JsonObject]:
+def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[dict[str, object]]:
     """The bars of each level of declared categories: the task's headline number in each category."""
     levels = run.results.categories.get(task.name, {})
     headline = run.results.headline(task.name) if levels else None
@@ -391,7 +391,7 @@ def _levels(run: RecordedRun, task: RecordedTask) -> Iterator[JsonObject]:
         yield {"by": f"{headline.key.label} by {level}", "parts": parts}
 
 
-def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[JsonObject]:
+def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[dict[str, object]]:
     """A chart with a bar for lengths from a power of two to the next: of tokens where they are known, else of characters.
 
     tokens: of each doc's first answer. Only docs that are right or wrong count; no chart where the lengths differ too little
@@ -414,7 +414,7 @@ def right_by_size(task: RecordedTask, tokens: Mapping[int, int]) -> Iterator[Jso
             return
 
 
-def _part(task: RecordedTask, right: Mapping[int, bool], place: int, doc_ids: list[int]) -> JsonObject:
+def _part(task: RecordedTask, right: Mapping[int, bool], place: int, doc_ids: list[int]) -> dict[str, object]:
     """A bar: the lengths from `first` to `last`, their share of right answers with its 95% interval."""
     first, last = (1 << place - 1, (1 << place) - 1) if place else (0, 0)
     found = estimate(mean, [float(right[i]) for i in doc_ids], [task.clusters[i] for i in doc_ids])

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.folder import RunFolder, entry_of, findings_of, refused_in, scored_by
@@ -43,7 +43,7 @@ from mm_eval.scoring.score_task import TaskScoring
 from mm_eval.scoring.task_scores import TaskScores
 from mm_eval.values.errors import MMEvalError, StoreError, kind_and_text
 from mm_eval.values.files import encoder
-from mm_eval.values.types import Fields, Options, for_json, main_metrics
+from mm_eval.values.types import Fields, for_json, main_metrics
 from mm_eval.values.words import counted, listed, of_all
 
 if TYPE_CHECKING:
@@ -300,7 +300,7 @@ def run_facts(
     recorded: Fields,
     state: JournalState,
     scores: Mapping[str, TaskScores],
-    spec: Options,
+    spec: Mapping[str, Any],
     started: float,
     cost_before: Mapping[str, object],
 ) -> dict[str, object]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib.resources import files
 
 from mm_eval.engine.model import ModelFacts, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Fields, Options
+from mm_eval.values.types import Options
 
 from .hf.adapter import HuggingFace, Llava, QwenVL
 from .hf.arguments import WHERE, Arguments
@@ -34,7 +35,7 @@ class TinyLlava(Llava):
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-llava")
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         """States the model by name: the package's folder does not decide the answers."""
         return {**super().describe(), "pretrained": "tiny-llava"}
 
@@ -54,7 +55,7 @@ class TinyQwen2VL(QwenVL):
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-qwen2-vl")
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         """States the model by name: the package's folder does not decide the answers."""
         return {**super().describe(), "pretrained": "tiny-qwen2-vl"}
 
@@ -68,6 +69,6 @@ class TinyQwen2Audio(HuggingFace):
     def _read_arguments(self) -> Arguments:
         return _arguments(self.args, "tiny-qwen2-audio")
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         """States the model by name: the package's folder does not decide the answers."""
         return {**super().describe(), "pretrained": "tiny-qwen2-audio"}

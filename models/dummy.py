@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from mm_eval.engine.model import Answers, Model, ModelFacts, question, register_model
-from mm_eval.values.types import Answer, Fields, Instance
+from mm_eval.values.types import Answer, Instance
 
 ANSWERS = ("Yes", "No", "A", "B", "C", "D", "42", "I can't tell.")
 
@@ -17,10 +17,10 @@ class Dummy(Model):
 
     facts = ModelFacts(name="dummy", endings=("stop",), together=True, hears=True)
 
-    def identity(self, instance: Instance) -> Fields:
+    def identity(self, instance: Instance) -> Mapping[str, object]:
         return {"adapter": "dummy", **question(instance, self.settings.seed)}
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         return {"adapter": "dummy", "seed": self.settings.seed}
 
     def generate(self, instances: Iterable[Instance]) -> Answers:

@@ -16,7 +16,7 @@ import random
 import sys
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import fields, replace
@@ -31,7 +31,7 @@ from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, crea
 from mm_eval.engine.own_code import called, is_own, keywords_of, line_in, line_of, takes_keywords
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.reasoning.split import cut_at
-from mm_eval.values.types import Answer, Fields, Instance, JsonObject, Message, Options
+from mm_eval.values.types import Answer, Instance, JsonObject, Message, Options
 
 if TYPE_CHECKING:
     import torch
@@ -235,7 +235,7 @@ class Function(Model):
         self._takes_options = "generation_kwargs" in parameters
         self.facts = ModelFacts(name=self.name, chat=True, travels=False, hears=True)
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         args = {"args": self.args} if self.args else {}
         return {"adapter": "function", "function": self.name, **args, **self.facts.constants}
 

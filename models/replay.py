@@ -21,14 +21,14 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from mm_eval.config.arguments import PATH, read_arguments
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError, ModelError, kind_and_text
-from mm_eval.values.types import ENDINGS, Answer, Ended, Fields, Instance, JsonObject, Options, UpperBound, plain
+from mm_eval.values.types import ENDINGS, Answer, Ended, Instance, UpperBound, plain
 
 FAILED = "an answer that failed"
 ANOTHER = "the answer to another document"
@@ -40,7 +40,7 @@ class Replay(Model):
 
     facts = ModelFacts(name="replay", together=True, travels=False, hears=True)
 
-    def __init__(self, args: Options, settings: ModelSettings) -> None:
+    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)
         chosen = read_arguments(self.args, {"path": PATH}, "--model_args", "argument of replay")
         if "path" not in chosen:
@@ -102,11 +102,11 @@ class Replay(Model):
                 self._paths.setdefault(_last_name(task), set()).add(task)
         return content
 
-    def identity(self, instance: Instance) -> Fields:
+    def identity(self, instance: Instance) -> Mapping[str, object]:
         slot = instance.slot
         return {"adapter": "replay", "file": self.digest, "slot": slot.to_json()}
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         return {"adapter": "replay", "file": self.digest}
 
     def generate(self, instances: Iterable[Instance]) -> Answers:
@@ -242,13 +242,13 @@ def _endings(stated: object, count: int) -> tuple[Ended, ...]:
     return tuple(words)
 
 
-def _replies_in(row: Fields) -> Iterator[tuple[str, list[JsonObject]]]:
+def _replies_in(row: Mapping[str, object]) -> Iterator[tuple[str, list[dict[str, object]]]]:
     """("judge", "judge2@NAME" ..., the entries of its replies in their order) of the verdicts in a row of samples/."""
     for key, stated in row.items():
         head, at, name = key.partition("@")
         if head != "judge":
             continue
-        replies: dict[str, list[JsonObject]] = {}
+        replies: dict[str, list[dict[str, object]]] = {}
         for entry in stated if isinstance(stated, list) else [stated]:
             if isinstance(entry, dict):
                 step = "" if entry.get("step", 1) == 1 else str(entry["step"])

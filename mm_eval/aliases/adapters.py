@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from mm_eval.values.types import Options
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -25,7 +24,7 @@ class Other:
     ours: str = ""
     args: Mapping[str, str] = field(default_factory=dict)
     checkpoint: str = ""
-    options: Options = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     note: str = ""
     provider: str = ""
     refused: str = ""

@@ -28,7 +28,7 @@ from mm_eval.aliases.flags import (
 )
 from mm_eval.options import OF_PARTS
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Fields, JsonObject, Options
+from mm_eval.values.types import Fields, Options
 
 _NUMBER = re.compile(r"-[0-9.]+")
 _PAIRS = (
@@ -133,7 +133,7 @@ def words_of(verb: str, words: Sequence[str], known: Collection[str]) -> tuple[l
     return made.words, list(dict.fromkeys(made.notes))
 
 
-def options_of(options: Options, known: Collection[str]) -> tuple[JsonObject, list[str]]:
+def options_of(options: Options, known: Collection[str]) -> tuple[dict[str, object], list[str]]:
     """The options of `evaluate` without those of other suites that do nothing here, and a note for each that is on.
 
     Errors: ConfigError for an option of theirs that can't be left out.

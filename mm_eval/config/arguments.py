@@ -15,7 +15,7 @@ from pathlib import PurePath
 from typing import Any
 
 from mm_eval.values.errors import ConfigError, did_you_mean, raise_all
-from mm_eval.values.types import Fields, JsonObject
+from mm_eval.values.types import JsonObject
 
 MOST = 2**63 - 1
 """The largest count: what 64 bits hold."""
@@ -232,7 +232,7 @@ def column_name(model_args: Mapping[str, object], adapter: str, parts: int = 1) 
     return name
 
 
-def _object(value: object) -> Fields:
+def _object(value: object) -> Mapping[str, object]:
     """A JSON object, or its text. Empty for anything else."""
     if isinstance(value, str):
         with suppress(ValueError, RecursionError):

@@ -22,7 +22,7 @@ from mm_eval.config.located import TOKEN_CAPS, LocatedDict
 from mm_eval.config.schema import SCORING_KEYS, WITH_PYTHON
 from mm_eval.values.errors import ConfigError, DataError, InvalidValue, did_you_mean
 from mm_eval.values.registry import Registry
-from mm_eval.values.types import Fields, JsonObject, Options
+from mm_eval.values.types import Fields, JsonObject
 
 FORMATS: Registry[Callable[[], Format]] = Registry("format", entry_points="mm_eval.formats")
 register_format = FORMATS.register
@@ -66,7 +66,7 @@ class Format:
     target_delimiter: str = " "
     fewshot_delimiter: str = "\n\n"
     scorer: str | Fields | None = None
-    generation_kwargs: Options | None = None
+    generation_kwargs: Mapping[str, Any] | None = None
     paragraphs: bool = False
     question: object = None
     choices: object = None
@@ -176,7 +176,7 @@ class Format:
         decided.update({k: v for k in ("gen_prefix", "scorer") if (v := getattr(self, k)) is not None})
         return decided
 
-    def to_json(self) -> JsonObject:
+    def to_json(self) -> dict[str, object]:
         """All fields under their names, with `type` first."""
         stated = {f.name: getattr(self, f.name) for f in fields(self) if f.name != "type"}
         labels = stated["choice_labels"]

@@ -74,7 +74,7 @@ class GroupMetric:
         return cls(**given, where=where)
 
 
-def _parts(entry: Options, where: str) -> tuple[MemberMetric, ...]:
+def _parts(entry: Mapping[str, Any], where: str) -> tuple[MemberMetric, ...]:
     """The parts of a mean of unlike metrics: `of: {task: metric}` or `of: {task: {metric: ..., scale: ...}}`."""
     if unread := sorted({"aggregation", "weight_by_size", "filter_list"} & entry.keys()):
         hint = "A pipeline is named in `of`, as in `gsm8k: exact_match,strict-match`."
@@ -113,7 +113,7 @@ class GroupConfig:
     aggregate_metric_list: tuple[GroupMetric, ...] = ()
     tag: tuple[str, ...] = ()
     include: object = None
-    metadata: Options = field(default_factory=dict)
+    metadata: Mapping[str, Any] = field(default_factory=dict)
     overrides: LocatedDict = field(default_factory=LocatedDict, repr=False)
     note: str = ""
 

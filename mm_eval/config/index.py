@@ -97,7 +97,7 @@ CARD_KEYS = ("size", "published", "metric", "hub")
 """The keys of `metadata` that the list of tasks shows."""
 
 
-def card_of(config: Options) -> JsonObject:
+def card_of(config: Options) -> dict[str, object]:
     """What the list of tasks shows of a file: `size`, `published`, `metric`, `mark`, `hub`, `data` (the ids) and `modality`.
 
     A metric or an id that the metadata do not name is the first of `metric_list` and `dataset_path`. mark: "judged", or none.

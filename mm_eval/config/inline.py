@@ -15,7 +15,7 @@ from mm_eval.config.arguments import is_json, shortly
 from mm_eval.config.functions import FunctionRef
 from mm_eval.config.located import LocatedDict
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import JsonObject, Options
+from mm_eval.values.types import Options
 
 TAG = "!function "
 MAX_DEPTH = 200
@@ -28,7 +28,7 @@ def stated_task(config: Options, where: str = "") -> dict[str, object]:
 
     Errors: ConfigError for what JSON can't hold, and for a function that can't be found again.
     """
-    stated: JsonObject = _as_json(config, where)
+    stated: dict[str, object] = _as_json(config, where)
     if "include" in stated:
         stated["include"] = _from_anywhere(stated["include"])
     if isinstance(options := stated.get("dataset_kwargs"), dict) and "data_files" in options:

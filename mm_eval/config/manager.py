@@ -24,7 +24,7 @@ from mm_eval.config.task_config import TaskConfig
 from mm_eval.config.values import to_json
 from mm_eval.values.errors import ConfigError, faults_of, raise_all
 from mm_eval.values.files import digest_of
-from mm_eval.values.types import JsonObject, Options
+from mm_eval.values.types import JsonObject
 
 log = logging.getLogger(__name__)
 
@@ -182,7 +182,7 @@ class TaskManager:
     def load(
         self,
         specs: Spec | Iterable[Spec],
-        overrides: Options | None = None,
+        overrides: Mapping[str, Any] | None = None,
         faults: list[tuple[str, ConfigError]] | None = None,
         below: Mapping[str, Mapping[str, object]] | None = None,
         python: bool = False,

@@ -5,7 +5,7 @@ Nothing is imported to make one: a `!function` stays a FunctionRef until `resolv
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -90,7 +90,7 @@ class TaskConfig:
     format: Format | None = None
     format_asked: str | None = None
     task_class: object = _from_file(schema.FUNCTION, key="class")
-    class_arguments: Fields = field(default_factory=dict)
+    class_arguments: Mapping[str, object] = field(default_factory=dict)
     dataset_path: str | None = _from_file(schema.TEXT)
     dataset_name: str | list[str] | None = _from_file(schema.TEXTS)
     dataset_kwargs: Options = _from_file(schema.MAPPING, dict)
@@ -117,14 +117,14 @@ class TaskConfig:
     fewshot_as_multiturn: bool | None = _from_file(schema.BOOLEAN)
     process_results: Any = _from_file(schema.FUNCTION)
     process_results_use_image: bool = _from_file(schema.BOOLEAN, False)
-    generation_kwargs: Options = _from_file(schema.MAPPING, dict)
+    generation_kwargs: Mapping[str, Any] = _from_file(schema.MAPPING, dict)
     metric_list: list[Any] = _from_file(schema.MAPPINGS, list)
     filter_list: list[Any] = _from_file(schema.MAPPINGS, list)
     scorer: str | Fields | None = _from_file(schema.NAMED)
     reasoning_tags: Any = _from_file(schema.MARKS)
     repeats: int = _from_file(schema.REPEATS, 1)
     batch_size: int | str | None = _from_file(schema.BATCH)
-    prompt_kwargs: Options = _from_file(schema.MAPPING, dict, key="model_specific_prompt_kwargs")
+    prompt_kwargs: Mapping[str, Any] = _from_file(schema.MAPPING, dict, key="model_specific_prompt_kwargs")
     target_kwargs: Options = _from_file(schema.MAPPING, dict, key="model_specific_target_kwargs")
     multiple_targets: bool = _from_file(schema.BOOLEAN, False)
     cluster_key: str | list[str] | None = _from_file(schema.TEXTS)
@@ -137,7 +137,7 @@ class TaskConfig:
     max_rounds: int | None = _from_file(schema.POSITIVE)
     gold_answer: object = _from_file(schema.PROMPT)
     dataset_mirrors: list[Any] = _from_file(schema.MAPPINGS, list)
-    metadata: Options = _from_file(schema.METADATA, dict)
+    metadata: Mapping[str, Any] = _from_file(schema.METADATA, dict)
     code: ForeignCode | None = field(default=None, repr=False)
 
     @classmethod
@@ -360,7 +360,7 @@ class TaskConfig:
         """The config for results.json: the keys as written, functions by name. hide: keys to leave out."""
         return {"task": self.name, **self._canonical(str, hide)}
 
-    def _canonical(self, function: Callable[[FunctionRef], object], hide: tuple[str, ...] = ()) -> JsonObject:
+    def _canonical(self, function: Callable[[FunctionRef], object], hide: tuple[str, ...] = ()) -> dict[str, object]:
         stated = without(self.source, (*hide, *schema.HARMLESS, *schema.UNSUPPORTED, "task", "formats"))
         stated["output_type"] = self.output_type
         hidden = HEADER_KEYS if hide and self.custom_dataset is None else ()  # metadata are arguments of custom_dataset

@@ -37,7 +37,7 @@ from mm_eval.data.text_files import (
 )
 from mm_eval.values.errors import DataError, first_line
 from mm_eval.values.files import replacing
-from mm_eval.values.types import Fields, JsonObject, Options
+from mm_eval.values.types import Options
 from mm_eval.values.words import listed
 
 IN_MEMORY = 64 * 2**20
@@ -254,7 +254,7 @@ class TextFiles:
         return _divide(self._tables(), self.schema, self.rows_a_batch)
 
 
-def _is_log_of_agent(features: Fields) -> bool:
+def _is_log_of_agent(features: Mapping[str, object]) -> bool:
     """Whether `datasets` takes a file with these columns for a log of an agent, which it reads in another way."""
     texts = {name for name, feature in features.items() if feature == TEXT}
     has_messages = isinstance(features.get("messages"), List | AnyValue)
@@ -294,12 +294,12 @@ def _divide(tables: Iterator[Any], schema: Any, most: int) -> Iterator[object]:
         yield from batches_of(pa.concat_tables(singles))
 
 
-def declared_features(stated: Options) -> JsonObject:
+def declared_features(stated: Options) -> dict[str, object]:
     """Features as `datasets` writes them to JSON, for the values of text files. Unreadable if one is of another kind."""
     return _features(None, stated)
 
 
-def _features(schema: Any, of_card: Fields | None) -> JsonObject:
+def _features(schema: Any, of_card: Mapping[str, object] | None) -> dict[str, object]:
     """{column: feature}: of the card, else of the file's own metadata where its type fits, else by the type of the column."""
     if of_card is not None:
         return {name: _declared(feature, of_text=schema is None) for name, feature in of_card.items()}

@@ -25,7 +25,7 @@ from mm_eval.data.data_files import content_cache, datasets_cache
 from mm_eval.data.rows import Rows, has_any_value, plain_value, wide_type, with_short_floats
 from mm_eval.data.shards import check_shards
 from mm_eval.data.text_files import TextFormat, columns_of, declared, features_of, numbers_of, stored, type_of
-from mm_eval.values.types import Fields, JsonObject, Options
+from mm_eval.values.types import Options
 
 TEXT_KINDS = ("json", "csv")
 """Builders of `datasets` whose files `text_files.py` reads."""
@@ -160,7 +160,7 @@ def dataset_of_any() -> Any:
                     found = found.cast_column(name, feature)
             return _of_class(datasets.Dataset.cast(found, features, *args, **options))
 
-        def _plain(self, row: Fields) -> JsonObject:
+        def _plain(self, row: Mapping[str, object]) -> dict[str, object]:
             return {name: plain_value(self.features[name], value) for name, value in row.items()}
 
         def _plain_columns(self, columns: Mapping[str, list[object]]) -> dict[str, list[object]]:
@@ -202,12 +202,12 @@ _SAME = object()
 class _Recorder:
     """A function of `map` whose results are kept as they are: `datasets` would store 4 beside 2.5 as 4.0."""
 
-    def __init__(self, function: Any, kept: Fields, batched: bool) -> None:
+    def __init__(self, function: Any, kept: Mapping[str, object], batched: bool) -> None:
         from datasets.formatting.formatting import LazyDict
 
         self._function, self._names, self._batched, self._row = function, tuple(kept), batched, LazyDict
         self._media = {name: it for name, it in kept.items() if not _is_plain(it) and not has_any_value(it)}
-        self._found: list[tuple[range, Fields]] = []
+        self._found: list[tuple[range, Mapping[str, object]]] = []
         self._rows = 0
 
     def __call__(self, *args: Any, **options: Any) -> object:
@@ -241,7 +241,7 @@ class _Recorder:
         return encode_nested_example(feature, value)
 
     @staticmethod
-    def _values(row: Any) -> JsonObject:
+    def _values(row: Any) -> dict[str, object]:
         return {name: _SAME if name in row.keys_to_format else value for name, value in row.data.items()}
 
     def applied(self, rows: Any) -> object:
@@ -294,7 +294,7 @@ def dataset_of(data: object, features: object) -> Any:
     return _of_class(datasets.Dataset(data, info=datasets.DatasetInfo(features=features)))
 
 
-def dataset_of_docs(docs: Sequence[Fields]) -> object:
+def dataset_of_docs(docs: Sequence[Mapping[str, object]]) -> object:
     """The rows that task code gave as a list: as `Dataset.from_list`, but every value of JSON keeps its type."""
     names = dict.fromkeys(name for doc in docs for name in doc)
     return _dataset_of_columns({name: [doc.get(name) for doc in docs] for name in names}, {})
@@ -518,7 +518,7 @@ class _MetadataTable:
     schema: Any
     columns: Mapping[str, list[Any]]
 
-    def to_pylist(self) -> list[JsonObject]:
+    def to_pylist(self) -> list[dict[str, object]]:
         return [dict(zip(self.columns, row, strict=True)) for row in zip(*self.columns.values(), strict=True)]
 
 
@@ -537,7 +537,7 @@ def load_from_hub(path: str, name: str | None, split: str | None = None, **optio
     return found if ours is None else ours
 
 
-def _hub_text(path: str, name: str | None, split: str | None, options: Options) -> object:
+def _hub_text(path: str, name: str | None, split: str | None, options: Mapping[str, Any]) -> object:
     import datasets
     import huggingface_hub
     from huggingface_hub.errors import HFValidationError
@@ -605,7 +605,7 @@ def text_data(builder: object, split: str | None) -> object:
     return datasets.DatasetDict(every) if split is None else _part(every, split)
 
 
-def _part(every: Options, split: str) -> object:
+def _part(every: Mapping[str, Any], split: str) -> object:
     """The rows of a split as `datasets` names it, such as `test[:10]` or `train+test`."""
     import datasets
 
@@ -631,7 +631,7 @@ def _saved(folder: Path, split: str | None) -> object:
     return _part(found, split)
 
 
-def _end(part: Any, every: Options) -> int:
+def _end(part: Any, every: Mapping[str, Any]) -> int:
     return len(every[part.splitname]) if part.to is None else int(part.to)
 
 

@@ -41,7 +41,7 @@ from mm_eval.data.source import (
 from mm_eval.data.splits import configurations
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, NotHereError, first_line, kind_and_text
 from mm_eval.values.run_files import is_shallow
-from mm_eval.values.types import Fields, JsonObject, Options
+from mm_eval.values.types import Fields, Options
 from mm_eval.values.words import listed
 
 IGNORED_KWARGS = frozenset(
@@ -86,7 +86,7 @@ def load_docs(
     where: str,
     task: str = "",
     mirrors: Sequence[Fields] = (),
-    kwargs: Options | None = None,
+    kwargs: Mapping[str, Any] | None = None,
     process: Callable[[Any], Any] | None = None,
     draws: Stream | None = None,
 ) -> Docs:
@@ -173,7 +173,7 @@ def _changing_rows(source: DataSource) -> Iterator[None]:
         yield
 
 
-def _loader(function: Callable[..., object], source: DataSource) -> JsonObject:
+def _loader(function: Callable[..., object], source: DataSource) -> dict[str, object]:
     """The argument `load_dataset` of a function that declares one: it loads further data as the docs' own was loaded."""
     try:
         declared = "load_dataset" in inspect.signature(function).parameters
@@ -258,7 +258,7 @@ def _load(
     ids: Sequence[DataId],
     split: str,
     source: DataSource,
-    kwargs: Options,
+    kwargs: Mapping[str, Any],
     where: str,
     needs_datasets: bool = False,
     task: str = "",

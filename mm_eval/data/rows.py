@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from mm_eval.data.sound.forms import form_of
-from mm_eval.values.types import Fields
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ class Rows:
 
     schema: Any
     batches: Sequence[Any]
-    features: Fields
+    features: Mapping[str, object]
     is_arrow: bool = False
     file: Path | None = None
     _ends: Sequence[int] = field(init=False, repr=False, compare=False)

@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 from mm_eval.config.foreign_code import ForeignCode
 from mm_eval.data.manifest import hub_ids
 from mm_eval.values.errors import NotHereError, first_line
-from mm_eval.values.types import Fields, JsonObject
+from mm_eval.values.types import Fields
 
 LOCAL_FILES = frozenset({"json", "csv", "parquet", "text", "arrow", "imagefolder", "webdataset"})
 """Dataset paths for files of the user's own (`dataset_kwargs: {data_files: ...}`); they are read with `--sample` too."""
@@ -184,7 +184,7 @@ def load_from_hub(path: str, name: str | None, hub: Hub, **options: Any) -> obje
     return hub.code.load_offline(path, name, options)
 
 
-def token_of(kwargs: Mapping[str, object]) -> JsonObject:
+def token_of(kwargs: Mapping[str, object]) -> dict[str, object]:
     """The token for the hub: `token: True` in a YAML uses the user's token if there is one, and does not fail without."""
     token = kwargs.get("token")
     if token is True:

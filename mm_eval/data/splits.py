@@ -13,7 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from mm_eval.values.types import Fields, JsonObject, Options
+from mm_eval.values.types import Fields, JsonObject
 
 SUFFIXES = {".parquet": "parquet", ".jsonl": "json", ".json": "json", ".ndjson": "json", ".csv": "csv", ".tsv": "csv"}
 OTHER_DESCRIPTIONS = (".huggingface.yaml", "dataset_infos.json", "dataset_info.json", "dataset_dict.json", "state.json")
@@ -36,7 +36,7 @@ class SplitFiles:
 
     paths: tuple[Path, ...]
     first: Path
-    features: Fields | None = None
+    features: Mapping[str, object] | None = None
     rows: int | None = None
 
     @property
@@ -170,11 +170,11 @@ def _by_names(folder: Path) -> dict[str, list[Path]] | None:
     return {split: [file for of, file in shards if of == split] for split in order}
 
 
-def _columns(stated: Sequence[Options]) -> JsonObject:
+def _columns(stated: Sequence[Mapping[str, Any]]) -> JsonObject:
     return {each["name"]: _feature({key: part for key, part in each.items() if key != "name"}) for each in stated}
 
 
-def _feature(stated: Options) -> dict[str, object]:
+def _feature(stated: Mapping[str, Any]) -> dict[str, object]:
     """A feature of a card in the form in which `datasets` writes it to JSON."""
     (kind, value), *others = stated.items()
     if others:

@@ -20,7 +20,6 @@ from typing import Any, TypeAlias
 
 from mm_eval.data.rows import AnyValue, ClassLabel, Image, List, Value
 from mm_eval.values.errors import DataError, first_line
-from mm_eval.values.types import JsonObject, Options
 
 CHUNK = 10 * 2**20
 """Characters of JSON lines that are parsed at a time; `datasets` parses as many bytes."""
@@ -43,7 +42,7 @@ class TextFormat:
     """
 
     kind: str
-    options: Options = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     member: str | None = None
     encoding: str = "utf-8"
     errors: str = "strict"
@@ -263,9 +262,9 @@ def joined_cells(one: object, other: object) -> object:
     return CELLS if NULL not in (one, other) and one != other else joined(one, other)
 
 
-def features_of(parts: Iterator[Columns], kind: str) -> JsonObject:
+def features_of(parts: Iterator[Columns], kind: str) -> dict[str, object]:
     """{column: feature} of all rows. A column that some rows lack is null there."""
-    found: JsonObject = {}
+    found: dict[str, object] = {}
     infer, join = (type_of_cells, joined_cells) if kind == "csv" else (type_of, joined)
     for columns in parts:
         for name, values in columns.items():

@@ -27,7 +27,7 @@ from mm_eval.package import commit_of_checkout
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.files import make_folder, write_all, write_atomic
 from mm_eval.values.run_files import FORMAT, UNREADABLE, journal_files, odd_content, read_json, refuse_links_out
-from mm_eval.values.types import Fields, JsonObject, Options
+from mm_eval.values.types import Fields, JsonObject
 from mm_eval.values.words import counted, listed
 
 WRITTEN = ("journal", "samples", "submissions", "media", "tool_files")
@@ -73,7 +73,7 @@ class RunFolder:
             return any(path.is_file() and path.stat().st_size for path in journal_files(self.path))
         return False
 
-    def entry(self, name: str) -> Options:
+    def entry(self, name: str) -> Mapping[str, Any]:
         """What run.json states beside the spec, such as the `constants` of the model and its `machine`; empty if nothing."""
         return entry_of(self.read("run.json"), name)
 
@@ -263,8 +263,8 @@ class RunFolder:
 
     def _refuse_other(
         self,
-        known: Options,
-        spec: Options,
+        known: Mapping[str, Any],
+        spec: Mapping[str, Any],
         request: Mapping[str, object] = NOTHING,
         part: PartSpec | None = None,
     ) -> bool:
@@ -459,7 +459,7 @@ DIGESTS = {
 """What a difference between two digests of a spec means, by the digest's name."""
 
 
-def requests_of_spec(spec: Options) -> JsonObject:
+def requests_of_spec(spec: Mapping[str, Any]) -> JsonObject:
     """The part of a spec that decides the requests, as run.json gives it back: two specs that differ in it are two runs.
 
     A run is its requests: the model, the data, the docs and what is asked about them. A launch with the same requests goes on

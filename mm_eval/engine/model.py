@@ -32,7 +32,7 @@ from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.files import digest_of, digests_with
 from mm_eval.values.registry import Registry
-from mm_eval.values.types import ENDINGS, Answer, Ended, Fields, Instance, JsonObject, Options, mark_of
+from mm_eval.values.types import ENDINGS, Answer, Ended, Instance, JsonObject, Options, mark_of
 
 Answers: TypeAlias = Iterator[tuple[Instance, Answer | MMEvalError]]
 
@@ -147,12 +147,12 @@ class ModelFacts:
     free: bool = True
     price: Price | None = None
     constants: Options = field(default_factory=dict)
-    findings: Fields = field(default_factory=dict)
-    ran_on: Fields = field(default_factory=dict)
+    findings: Mapping[str, object] = field(default_factory=dict)
+    ran_on: Mapping[str, object] = field(default_factory=dict)
     identified: bool = True
 
     @property
-    def machine(self) -> JsonObject:
+    def machine(self) -> dict[str, object]:
         """For readers of the page, as far as known. No part of a key or a spec: the same run may continue elsewhere."""
         threads = {"threads": self.threads} if self.threads else {}
         return {"device": self.device, "parameters": self.parameters, **threads} if self.device else {}
@@ -178,7 +178,7 @@ class Model:
 
     facts: ModelFacts = ModelFacts()
 
-    def __init__(self, args: Options = MappingProxyType({}), settings: ModelSettings | None = None) -> None:
+    def __init__(self, args: Mapping[str, Any] = MappingProxyType({}), settings: ModelSettings | None = None) -> None:
         """An adapter from `--model_args`. Cheap: `prepare` loads the weights. Raises ConfigError for a wrong argument.
 
         settings: None in an object that `evaluate(model=...)` gets; it then has those of the run.
@@ -193,11 +193,11 @@ class Model:
     def close(self) -> None:
         """Gives back what the model holds (memory, processes). Called once after the last request; may be called again."""
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         """What was measured, for run.json: JSON values that are equal for equal models. `facts` are complete after it."""
         return {"adapter": type(self).__name__, "args": self.args, **self.facts.constants}
 
-    def identity(self, instance: Instance) -> Fields:
+    def identity(self, instance: Instance) -> Mapping[str, object]:
         """Everything that decides the answer to this instance, as JSON values. Its digest is the request key."""
         own = {"adapter": type(self).__name__, "args": self.args, **self.facts.constants}
         return {**own, **question(instance, self.settings.seed)}
@@ -226,7 +226,7 @@ class Model:
 
     # What the functions below ask a model; a fleet answers otherwise.
     _prepared = False
-    _given: Fields | None = None  # what a class with keywords of its own was made with
+    _given: Mapping[str, object] | None = None  # what a class with keywords of its own was made with
 
     def _measured(self) -> ModelFacts:
         return self.facts
@@ -267,7 +267,7 @@ def _own(model: Model, name: str) -> Callable[..., Any] | None:
     return getattr(model, name) if hasattr(type(model), name) else None
 
 
-def create_model(kind: type[Model], args: Options, settings: ModelSettings) -> Model:
+def create_model(kind: type[Model], args: Mapping[str, Any], settings: ModelSettings) -> Model:
     """An adapter with its arguments checked and no weights loaded. ConfigError for a wrong argument.
 
     A class that has a class method `create(args, settings)`, or whose parameters are (args, settings), is called with these. Any
@@ -309,7 +309,7 @@ def is_bundled(kind: type[Model]) -> bool:
     return isinstance(kind.facts, ModelFacts) and kind.facts.bundled  # a property says nothing of a class
 
 
-def described(model: Model) -> JsonObject:
+def described(model: Model) -> dict[str, object]:
     """What a model says of itself for run.json. ConfigError where code of the user's fails, or says what JSON can't hold."""
     with faults_of(model, "describe"):
         found = model.describe()
@@ -364,13 +364,13 @@ def expect(model: Model, constants: Options) -> None:
         model._expect(constants)
 
 
-def recall(model: Model, findings: Fields) -> None:
+def recall(model: Model, findings: Mapping[str, object]) -> None:
     """Gives a model the findings of an earlier launch. A request key then has what the endpoint leaves out."""
     if findings:
         model.facts = replace(model.facts, findings=findings)
 
 
-def recall_threads(model: Model, machine: Fields) -> None:
+def recall_threads(model: Model, machine: Mapping[str, object]) -> None:
     """Gives a model the number of threads of an earlier launch, from what `ModelFacts.machine` was then."""
     if type(threads := machine.get("threads")) is int and threads > 0:
         model.facts = replace(model.facts, threads=threads)
@@ -453,7 +453,7 @@ def stop(model: Model, at_once: bool) -> None:
 def question(instance: Instance, seed: int) -> JsonObject:
     """The part of an identity that every adapter must include: prompt, pictures and sounds by content, options, repeat, seed."""
     options = instance.generation_kwargs
-    found: JsonObject = {
+    found: dict[str, object] = {
         "request_type": instance.request_type,
         "context": instance.context,
         "images": list(instance.image_digests),

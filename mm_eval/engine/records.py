@@ -59,7 +59,7 @@ def answer_record(answer: Answer, slots: Iterable[Slot]) -> dict[str, object]:
         record["seconds"] = answer.seconds
     if error is not None:
         return {**record, "error": error_fields(error)}
-    output: JsonObject = {"text": answer.output}
+    output: dict[str, object] = {"text": answer.output}
     if isinstance(answer.output, tuple):
         output = dict(zip(("ll", "is_greedy"), _scored(answer.output), strict=True))
         if isinstance(answer.output, UpperBound):

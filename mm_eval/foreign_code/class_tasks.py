@@ -70,9 +70,9 @@ class SuiteTask(Task):
     _requests: RemoteFunction
 
     @classmethod
-    def _keys(cls, config: TaskConfig) -> JsonObject:
+    def _keys(cls, config: TaskConfig) -> dict[str, object]:
         """The keys of its YAML file, as they cross: plain values, and functions by their files."""
-        plain: JsonObject = {"task": config.name}
+        plain: dict[str, object] = {"task": config.name}
         functions = []
         for key, value in config.source.items():
             if isinstance(value, FunctionRef):
@@ -84,7 +84,7 @@ class SuiteTask(Task):
 
     @classmethod
     def _method(cls, name: str, keys: object) -> RemoteFunction:
-        about: JsonObject = {"module": "", "parameters": None, "attributes": {}}
+        about: dict[str, object] = {"module": "", "parameters": None, "attributes": {}}
         made = RemoteFunction(cls._process, cls._file, cls._name, about)
         made._more = {"method": name, "config": keys}
         made._known = None

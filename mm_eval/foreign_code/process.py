@@ -27,7 +27,7 @@ from typing import Any, cast
 from mm_eval.foreign_code.wire import Line, Reader, Writer
 from mm_eval.values.deadline import seconds_of_call
 from mm_eval.values.errors import ScoringError, said_by
-from mm_eval.values.types import JsonObject, Options
+from mm_eval.values.types import JsonObject
 from mm_eval.values.words import counted
 
 OF_ALL_DOCS = 60
@@ -225,7 +225,7 @@ def error_to_wire(error: BaseException, writer: Writer) -> JsonObject:
     return found
 
 
-def error_from_wire(stated: Options, reader: Reader) -> Exception:
+def error_from_wire(stated: Mapping[str, Any], reader: Reader) -> Exception:
     """The error as one of this process: of the same kind if it is one of Python's or of mm-eval's, else of its name."""
     import builtins
 

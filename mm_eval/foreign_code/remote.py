@@ -60,7 +60,7 @@ class RemoteFunction:
 
     def __init__(self, process: TaskProcess, file: Path, name: str, about: Fields) -> None:
         self._process, self._file = process, file
-        self._more: JsonObject = {}
+        self._more: dict[str, object] = {}
         self._known: dict[str, str | int | float | bool] | None = {}
         self._room = MOST_REMEMBERED
         self.__name__ = self.__qualname__ = name
@@ -126,7 +126,7 @@ class RemoteFunction:
 
     def ask(
         self,
-        message: Fields,
+        message: Mapping[str, object],
         args: tuple[object, ...],
         kwargs: Options,
         answer: Callable[[str, object], object] | None = None,
@@ -182,7 +182,7 @@ def _numbered(clusters: Iterable[object]) -> list[int]:
 
 def ask(
     process: TaskProcess,
-    message: JsonObject,
+    message: dict[str, object],
     args: Iterable[object],
     kwargs: Options,
     answer: Callable[[str, object], object] | None = None,

@@ -8,17 +8,17 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from mm_eval.values.errors import DataError
-from mm_eval.values.types import JsonObject, Options
+from mm_eval.values.types import JsonObject
 
 METADATA_ONLY = frozenset({"replace_schema_metadata"})
 """Changes of a table after its file was read that leave its content as it is."""
 
 
-def written_rows(rows: Any, given: Sequence[object] = ()) -> JsonObject:
+def written_rows(rows: Any, given: Sequence[object] = ()) -> dict[str, object]:
     """What names a `datasets.Dataset` for the other process. given: those that this process got from it for this call.
 
     What is not named is in a file, which the reader removes.
@@ -54,7 +54,7 @@ def written_rows(rows: Any, given: Sequence[object] = ()) -> JsonObject:
     return {**stated, "features": json.dumps(stated["features"]), "file": path if columns else None}
 
 
-def read_rows(stated: Options, given: Sequence[Any] = ()) -> object:
+def read_rows(stated: Mapping[str, Any], given: Sequence[Any] = ()) -> object:
     """The `datasets.Dataset` that the other process named. given: those that this process gave it for this call."""
     import datasets
     import pyarrow as pa

@@ -12,7 +12,7 @@ import json
 import pathlib
 import socket
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -69,7 +69,7 @@ class KeptTuple(tuple[Any, ...]):
 class Watched(dict[str, Any]):
     """A mapping that remembers which keys were looked up, and which of them it lacks."""
 
-    def __init__(self, entries: Fields) -> None:
+    def __init__(self, entries: Mapping[str, object]) -> None:
         super().__init__(entries)
         self.looked: dict[str, None] = {}
         self.lacking: list[str] = []
@@ -288,7 +288,7 @@ class Reader:
     def __init__(self, blobs: list[bytes]) -> None:
         self.blobs = blobs
         self.kept: Callable[[int], Any] | None = None
-        self.lazy: Callable[[int], Fields] | None = None
+        self.lazy: Callable[[int], Mapping[str, object]] | None = None
         self.rows: Callable[[Fields], Any] | None = None
         self.given: list[Any] = []
         self.pictures: list[tuple[Any, bytes]] = []
@@ -301,12 +301,12 @@ class Reader:
         if type(stated) is not dict:
             return stated
         kind = next(iter(stated))
-        read: Callable[[Any, JsonObject], Any] | None = getattr(self, f"_{kind}") if kind in KINDS else None
+        read: Callable[[Any, dict[str, object]], Any] | None = getattr(self, f"_{kind}") if kind in KINDS else None
         if read is None:
             raise ValueError(f"the message has a value of the unknown kind {kind!r}")
         return read(stated[kind], stated)
 
-    def _d(self, entries: JsonObject, _: object) -> object:
+    def _d(self, entries: dict[str, object], _: object) -> object:
         return {key: self.value(item) for key, item in entries.items()}
 
     def _m(self, pairs: list[Any], _: object) -> object:
@@ -318,7 +318,7 @@ class Reader:
     def _one(self, item: object, _: object) -> object:
         return One([self.value(item)])
 
-    def _s(self, items: list[object], stated: JsonObject) -> object:
+    def _s(self, items: list[object], stated: dict[str, object]) -> object:
         found = {self.value(item) for item in items}
         return frozenset(found) if stated.get("f") else found
 
@@ -330,7 +330,7 @@ class Reader:
 
         return found_by(self.value(marked[0]), str(marked[1]))
 
-    def _n(self, array: list[Any], stated: JsonObject) -> object:
+    def _n(self, array: list[Any], stated: dict[str, object]) -> object:
         import numpy as np
 
         found = np.frombuffer(self.blobs[array[2]], dtype=np.dtype(array[0])).reshape(array[1]).copy()
@@ -419,7 +419,7 @@ class Line:
         self._end = end
         self._ahead = bytearray()  # what was read of the next message
 
-    def send(self, message: Fields, blobs: list[bytes]) -> None:
+    def send(self, message: Mapping[str, object], blobs: list[bytes]) -> None:
         """Sends a message. OSError if the other end is gone."""
         text = json.dumps({**message, "sizes": list(map(len, blobs))}).encode()
         self._end.settimeout(None)

@@ -31,7 +31,7 @@ from mm_eval.request import JudgeRequest, RunRequest, model_arguments
 from mm_eval.results.findings import as_command
 from mm_eval.values.errors import ConfigError, raise_all
 from mm_eval.values.files import digest_of
-from mm_eval.values.types import Fields, Instance, Options
+from mm_eval.values.types import Fields, Instance
 
 log = logging.getLogger(__name__)
 
@@ -61,7 +61,7 @@ class Judge:
     preflight: str = "skipped"
     untried: list[str] = field(default_factory=list)
     constants: Mapping[str, object] = field(default_factory=dict)
-    options: Options = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
     model: Model | None = None
 
     def to_json(self) -> dict[str, object]:
@@ -300,7 +300,7 @@ def named_by(entry: Mapping[str, object]) -> dict[str, object]:
     return {"judge": entry.get("adapter"), "args": entry.get("args") or {}}
 
 
-def _mark_of(judge: Judge, known: Options) -> dict[str, str]:
+def _mark_of(judge: Judge, known: Mapping[str, Any]) -> dict[str, str]:
     """The user's mark under a judge that this launch names; a recorded judge keeps the one that it has."""
     mark = known.get("mark") if judge.model is None else mark_of(named_by(judge.to_json()))
     return {"mark": mark} if mark else {}

@@ -22,7 +22,7 @@ from mm_eval.judge.verdicts import shown_answer
 from mm_eval.results.judged import RecordedJudge, final_verdicts, judges_of, verdicts_in, was_sent
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError, ScoringError, did_you_mean
-from mm_eval.values.types import Fields, Number
+from mm_eval.values.types import Number
 from mm_eval.values.words import counted, of_all
 
 SHOWN = 5
@@ -125,7 +125,7 @@ def _installed_judge(run: RecordedRun, name: str) -> JudgeConfig | None:
         return None
 
 
-def position(judge: JudgeConfig, doc: Fields, verdict: object) -> float | None:
+def position(judge: JudgeConfig, doc: Mapping[str, object], verdict: object) -> float | None:
     """Where a verdict stands between the lowest (0) and the highest (1) of the task; None for a class.
 
     Of a pair of scores, or of several by metric: its place along the line from the lowest to the highest.
@@ -165,7 +165,7 @@ def _value(verdict: object, judge: JudgeConfig | None, doc: Mapping[str, object]
     return verdict if isinstance(verdict, (bool, int, float, str)) else None
 
 
-def _read(step: Any, answer: str, doc: Fields) -> object:
+def _read(step: Any, answer: str, doc: Mapping[str, object]) -> object:
     """What the task's `verdict` function reads in an answer of the model, as if it were the judge's reply."""
     try:
         return step.read(answer, doc)

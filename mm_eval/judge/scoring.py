@@ -29,7 +29,7 @@ from mm_eval.scoring.of_task import scorers_of
 from mm_eval.scoring.process_results import ProcessResultsScorer, declared_metric
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean
 from mm_eval.values.reasoning.recorded import as_text, parts_of
-from mm_eval.values.types import Doc, Instance, JsonObject, Options, ScoredDoc
+from mm_eval.values.types import Doc, Instance, JsonObject, ScoredDoc
 
 if TYPE_CHECKING:
     from mm_eval.scoring.asked import Asked
@@ -168,7 +168,7 @@ def judge_metrics(config: TaskConfig) -> list[Metric]:
     return [replace(declared_metric(entry), reduction=_reduction(entry)) for entry in judge.metric_list]
 
 
-def _reduction(entry: Options) -> Any:
+def _reduction(entry: Mapping[str, Any]) -> Any:
     """What makes one value of the verdicts on several answers: as a metric states, else their mean."""
     stated = entry.get("reduction")
     return mean_of_answers if stated is None else reduction_named(stated)

@@ -140,7 +140,7 @@ class Verdicts:
     def _several(self, doc_id: int, doc: Doc, answer: str, repeat: int) -> Chain:
         """The verdict of several questions about one answer, or the next of them."""
         config, full, verdicts = self.config, doc_of(self.task, doc_id, doc), list[Any]()
-        rows: list[JsonObject] = []
+        rows: list[dict[str, object]] = []
         [step] = config.steps
 
         def question(asked: bool) -> Instance | None:

@@ -70,7 +70,9 @@ def task_overrides(protocol: Protocol) -> dict[str, dict[str, object]]:
     found = {}
     for name, benchmark in protocol.benchmarks.items():
         settings = {each: setting.value for each, setting in protocol.settings_of(benchmark).items()}
-        keys: JsonObject = {key: settings[key] for key in ("num_fewshot", "filter_list", TOOLS) if key in settings}
+        keys: dict[str, object] = {
+            key: settings[key] for key in ("num_fewshot", "filter_list", TOOLS) if key in settings
+        }
         if "gen_kwargs" in settings:
             keys["generation_kwargs"] = one_token_cap(settings["gen_kwargs"])
         found[name] = keys

@@ -19,7 +19,6 @@ from mm_eval.engine.model import Model
 from mm_eval.ray.process import GRACE, refusal
 from mm_eval.ray.worker import Event, Worker
 from mm_eval.values.errors import ConfigError, ModelError
-from mm_eval.values.types import JsonObject
 
 THREADS = 8
 """Calls that an actor runs at a time: one of them is `hear`, which never returns."""
@@ -195,7 +194,7 @@ def joined(address: str | None, folder: str | None = None) -> object:
     import ray
 
     threads = os.environ.get("OMP_NUM_THREADS")  # Ray sets another number, and sums of floats would differ
-    options: JsonObject = {"runtime_env": {"env_vars": {"OMP_NUM_THREADS": threads}}} if threads else {}
+    options: dict[str, object] = {"runtime_env": {"env_vars": {"OMP_NUM_THREADS": threads}}} if threads else {}
     options |= {"log_to_driver": False, "logging_level": logging.ERROR}
     try:
         if address is None:

@@ -32,7 +32,7 @@ OF_SOME = ("judges", "imported", "protocol", "looks", "submissions", "gold_fixes
 _OF_GRADER = re.compile(r"(\w+)_(failed|bounds)(@.+)?\Z", re.DOTALL)
 
 
-def results_json(results: Results) -> JsonObject:
+def results_json(results: Results) -> dict[str, object]:
     """The contents of results.json."""
     rows = {name: row_json(row) for name, row in results.rows.items()}
     found = {
@@ -213,7 +213,7 @@ def _has_circle(members: Mapping[str, Sequence[str]]) -> bool:
     return bool(left)
 
 
-def part_of(folder: Path, name: str) -> JsonObject:
+def part_of(folder: Path, name: str) -> dict[str, object]:
     """A part of a folder's results.json, such as "run", unchecked; empty where there is none, or the file is damaged."""
     with suppress(MMEvalError, OSError):
         found = read_json(folder, "results.json").get(name)
@@ -221,9 +221,9 @@ def part_of(folder: Path, name: str) -> JsonObject:
     return {}
 
 
-def row_json(row: Scores) -> JsonObject:
+def row_json(row: Scores) -> dict[str, object]:
     """A row of results.json. A category's has no alias, and of its graders the counts alone."""
-    found: JsonObject = {**({"alias": row.alias} if row.alias else {}), **as_row(row.numbers)}
+    found: dict[str, object] = {**({"alias": row.alias} if row.alias else {}), **as_row(row.numbers)}
     found.update({count: getattr(row, count) for count in COUNTS})
     found.update({count: number for count in RARE_COUNTS if (number := getattr(row, count))})
     if fewer := {str(number.key): number.n for number in row.numbers if number.n not in (None, row.scored)}:

@@ -29,7 +29,7 @@ from mm_eval.scoring.sample_row import SampleRow
 from mm_eval.values.errors import MMEvalError
 from mm_eval.values.reasoning.split import unknown_marks
 from mm_eval.values.safe import in_line, json_safe
-from mm_eval.values.types import JsonObject, Options
+from mm_eval.values.types import JsonObject
 from mm_eval.values.words import of_all
 
 
@@ -262,7 +262,7 @@ class _Case:
         return found if isinstance(found[0], Mapping) else tasks
 
     @cached_property
-    def config(self) -> Options:
+    def config(self) -> Mapping[str, Any]:
         return self.run.results.configs.get(self.task, {})
 
     def command(self, mending: Mending, doc_id: int) -> str:

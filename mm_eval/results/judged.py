@@ -21,7 +21,7 @@ from typing import Any
 from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.sample_row import SampleRow, added_to
 from mm_eval.values.safe import in_line
-from mm_eval.values.types import MetricKey, Options
+from mm_eval.values.types import MetricKey
 
 TRANSPORT = frozenset(
     ("base_url", "server", "api_key_env", "num_concurrent", "max_retries", "timeout", "deadline", "max_outage")
@@ -52,7 +52,7 @@ class RecordedJudge:
     preflight: str = ""
 
     @classmethod
-    def read(cls, entry: Options) -> RecordedJudge:
+    def read(cls, entry: Mapping[str, Any]) -> RecordedJudge:
         """A judge of `results["judges"]`."""
         returned: dict[str, int] = {}
         for name, count in (entry.get("models") or {}).items():

@@ -49,9 +49,9 @@ LONGEST = 20_000
 def page(
     title: str,
     top: str,
-    rows: Iterable[Fields],
+    rows: Iterable[Mapping[str, object]],
     pictures: Callable[[], Iterable[tuple[str, str]]],
-    about: Callable[[], Fields],
+    about: Callable[[], Mapping[str, object]],
     in_parts: bool = False,
     live: bool = False,
 ) -> Iterator[str]:
@@ -93,7 +93,7 @@ def about_differences(
     kind: str,
     title: str,
     runs: Mapping[str, RecordedRun],
-    facts: Sequence[Fields],
+    facts: Sequence[Mapping[str, object]],
     own: str,
     beside: Sequence[str],
 ) -> JsonObject:
@@ -255,7 +255,7 @@ def _page_row(name: str, row: SampleRow, marking: Marking) -> JsonObject:
     others = further(row) if is_judged else ()
     own = {k: value for k, value in scores.items() if not k.partition(",")[0].endswith(others)} if others else scores
     unparsed = bool(rules) and all(set(found) == {"unparsed"} for found in rules.values() if found)
-    shown: JsonObject = {
+    shown: dict[str, object] = {
         "t": name,
         "d": row["doc_id"],
         "s": row["status"],
@@ -297,7 +297,7 @@ def _heard(sound: Fields) -> list[Any]:
     return [sound["digest"], seconds, sound["rate"], sound["channels"], sound["name"]]
 
 
-def _judge_cells(row: SampleRow) -> JsonObject:
+def _judge_cells(row: SampleRow) -> dict[str, object]:
     """The judges of a row, each with its verdicts: prompt, reply, what was read, version and attempts; whether they disagree."""
     judges = verdicts_in(row)
     shown = [
@@ -408,7 +408,7 @@ def category_labels(categories: Mapping[str, Sequence[str]]) -> list[str]:
     return [f"{level}: {name}" if several else name for level, names in categories.items() for name in names]
 
 
-def _category(doc: Fields) -> str:
+def _category(doc: Mapping[str, object]) -> str:
     """The doc's category, from the first of `CATEGORY_COLUMNS` that it has; empty where it has none."""
     for name in CATEGORY_COLUMNS:
         if name in doc and isinstance(doc[name], (str, int)):

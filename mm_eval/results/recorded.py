@@ -54,7 +54,7 @@ from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.columns import Clusters, Column
 from mm_eval.values.errors import ConfigError, MMEvalError, StoreError
 from mm_eval.values.run_files import UNREADABLE, json_value, lines_of
-from mm_eval.values.types import FILE_MARK, FRAME_MARK, NO_SHARE, Fields, JsonObject, MetricKey, Number, Options
+from mm_eval.values.types import FILE_MARK, FRAME_MARK, NO_SHARE, Fields, JsonObject, MetricKey, Number
 from mm_eval.values.words import of_all
 
 if TYPE_CHECKING:
@@ -233,7 +233,7 @@ class RecordedRun:
 
     folder: Path
     results: Results
-    spec: Options
+    spec: Mapping[str, Any]
     request: Fields
     name: str = ""
     include_path: str | None = None

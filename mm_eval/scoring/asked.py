@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from mm_eval.values.errors import MMEvalError
-from mm_eval.values.types import Answer, Message, Options
+from mm_eval.values.types import Answer, Message
 
 RETRIES = 2
 """Further replies to a question whose reply could not be read."""
@@ -22,7 +22,7 @@ class CodeQuestion:
     """
 
     messages: list[Message]
-    generation_kwargs: Options
+    generation_kwargs: Mapping[str, Any]
     repeat: int = 0
     model: str = ""
 

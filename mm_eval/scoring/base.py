@@ -91,7 +91,7 @@ class Scorer:
         """Whether the rules of its pipeline say how the model's answers were read."""
         return self.grader is None or self.grader.reads_answers
 
-    def row_entries(self, doc_id: int) -> JsonObject:
+    def row_entries(self, doc_id: int) -> dict[str, object]:
         """What it adds to the row of a doc in samples/."""
         grader = self.grader
         return {grader.name: grader.entries[doc_id]} if grader is not None and doc_id in grader.entries else {}
@@ -99,7 +99,9 @@ class Scorer:
     # Building
 
     @classmethod
-    def from_dict(cls: type[ScorerType], cfg: Options, *, output_type: str | None = None, **kwargs: Any) -> ScorerType:
+    def from_dict(
+        cls: type[ScorerType], cfg: Mapping[str, Any], *, output_type: str | None = None, **kwargs: Any
+    ) -> ScorerType:
         """A scorer from a pipeline's config; an unknown name or argument is a ConfigError.
 
         cfg: {"name": ..., "filter": [steps], "metric_list": [metrics]}; what is missing or empty is the default. "keeps_frames":
@@ -250,9 +252,9 @@ class Scorer:
 
     def _dispatch_metrics(
         self, references: object, predictions: object, metric_kwargs: Options | None = None
-    ) -> JsonObject:
+    ) -> dict[str, object]:
         """The value of each metric for one doc. metric_kwargs: from the instance; they win over the task's context."""
-        scores: JsonObject = {}
+        scores: dict[str, object] = {}
         context = {**self.context, **metric_kwargs} if metric_kwargs else self.context
         for metric in self.metrics or ():
             value = metric.compute(references, predictions, **context)
@@ -350,7 +352,7 @@ class Scorer:
         reduced_docs: Mapping[int, ReducedDoc] | None = None,
         bootstrap_iters: int | None = DEFAULT_BOOTSTRAP_ITERS,
         aggregation_overrides: Mapping[str, Callable[[Sequence[Any]], float] | str] | None = None,
-    ) -> tuple[JsonObject, int]:
+    ) -> tuple[dict[str, object], int]:
         """`numbers` under lm-eval's keys, "metric,name" and "metric_stderr,name", and the number of documents.
 
         A standard error that there is not is "N/A", as in lm-eval; `numbers` and results.json have None and the reason.

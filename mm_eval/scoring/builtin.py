@@ -19,7 +19,7 @@ from mm_eval.scoring.metrics.metric import Metric, at_least_one
 from mm_eval.scoring.metrics.traits import CorpusMetric, accepts
 from mm_eval.values.errors import ScoringError
 from mm_eval.values.task_values import One
-from mm_eval.values.types import Fields, Instance, JsonObject, Options, ScoredDoc
+from mm_eval.values.types import Instance, Options, ScoredDoc
 
 
 @register_scorer("generate_until")
@@ -81,7 +81,7 @@ def _scores_of_repeats(
     metric: Metric,
     reference: object,
     predictions: Sequence[object],
-    context: Fields,
+    context: Mapping[str, object],
     missing: Sequence[bool] = (),
 ) -> dict[str, list[object]]:
     """One score a repeat, under the metric's name or those that it returns; each answer is scored by itself.
@@ -111,7 +111,7 @@ def _scores_of_repeats(
     return {name: [worst if one is None else one[name] for one in scored] for name in names}
 
 
-def _by_name(metric: Metric, value: object) -> JsonObject:
+def _by_name(metric: Metric, value: object) -> dict[str, object]:
     """A metric function's result as {name: value}; a metric used under another name reports under that one."""
     if isinstance(metric.fn, CorpusMetric):
         return {metric.name: value}

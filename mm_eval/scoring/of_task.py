@@ -16,14 +16,14 @@ from mm_eval.scoring.number import counting_the_first
 from mm_eval.scoring.process_results import ProcessResultsScorer
 from mm_eval.values.errors import ConfigError, InvalidValue, raise_all
 from mm_eval.values.reasoning.families import FRAMES_BY_NAME
-from mm_eval.values.types import Doc, Fields
+from mm_eval.values.types import Doc
 from mm_eval.values.words import listed
 
 
 def build_scorer(
     cfg: Mapping[str, object] | None = None,
     output_type: str | None = None,
-    scorer_type: str | type[Scorer] | Fields | None = None,
+    scorer_type: str | type[Scorer] | Mapping[str, object] | None = None,
     *,
     process_results: Callable[..., object] | None = None,
     **kwargs: object,

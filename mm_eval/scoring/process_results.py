@@ -23,7 +23,7 @@ from mm_eval.scoring.metrics.metric import (
 )
 from mm_eval.scoring.metrics.traits import Traits, traits_of
 from mm_eval.values.errors import ConfigError, ScoringError, did_you_mean
-from mm_eval.values.types import Doc, Fields, Instance, Number, Options, ScoredDoc
+from mm_eval.values.types import Doc, Instance, Number, ScoredDoc
 
 if TYPE_CHECKING:
     from mm_eval.scoring.metrics.ll_results import LLResults
@@ -55,7 +55,7 @@ class ProcessResultsScorer(Scorer):
     call: call(fn, doc_id, doc, results) in place of fn(doc, results), for a function that needs more than these.
     """
 
-    fn: Callable[[Doc, list[Any]], Fields]
+    fn: Callable[[Doc, list[Any]], Mapping[str, object]]
     call: Callable[[Any, int, Doc, list[Any]], Any] | None = None
 
     def __post_init__(self) -> None:
@@ -63,7 +63,7 @@ class ProcessResultsScorer(Scorer):
         """Notes on names that process_results returned, or metric_list states."""
 
     @classmethod
-    def from_dict(cls, cfg: Options, **kwargs: Any) -> ProcessResultsScorer:
+    def from_dict(cls, cfg: Mapping[str, Any], **kwargs: Any) -> ProcessResultsScorer:
         """As of `Scorer`."""
         made = super().from_dict(cfg, **kwargs)
         stated = (entry.get("metric") for entry in cfg.get("metric_list") or () if isinstance(entry, Mapping))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from mm_eval.values.types import Fields, JsonObject, MetricKey, Number
+from mm_eval.values.types import Fields, MetricKey, Number
 
 NOT_AVAILABLE = "N/A"
 """A standard error that there is not, in lm-eval's files."""
@@ -12,7 +12,7 @@ NOT_AVAILABLE = "N/A"
 
 def as_row(numbers: Iterable[Number]) -> dict[str, object]:
     """Numbers under the keys of results.json: "metric,filter", and "metric_stderr,filter" (None: no standard error)."""
-    row: JsonObject = {}
+    row: dict[str, object] = {}
     for number in numbers:
         row[str(number.key)] = number.value
         row[stderr_key(number)] = number.stderr

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from mm_eval.trackers.arguments import check_names
 from mm_eval.trackers.tracked import Tracked
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Options
 
 NAMES = ("tracking_uri", "experiment", "experiment_name", "run_name", "tags")
 MOST_METRICS, MOST_PARAMS, LONGEST_PARAM = 1000, 100, 500
@@ -27,7 +27,7 @@ def check(args: Mapping[str, object]) -> None:
         raise ConfigError("experiment and experiment_name are one argument.", hint="Give one of them.")
 
 
-def send(tracked: Tracked, args: Options) -> str:
+def send(tracked: Tracked, args: Mapping[str, Any]) -> str:
     """Logs numbers, table and page to the run of this folder. Returns where it is."""
     from mlflow import MlflowClient
     from mlflow.entities import Metric, Param

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from mm_eval.trackers.arguments import check_names
 from mm_eval.trackers.tracked import Tracked
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Options
 
 OURS = ("resume", "embed", "auto_log_gpu", "auto_log_cpu", "gpu_log_interval", "cpu_log_interval")
 REMOTE = ("space_id", "server_url", "dataset_id", "bucket_id", "webhook_url")
@@ -21,7 +21,7 @@ def check(args: Mapping[str, object]) -> None:
     check_names(args, trackio.init, OURS)
 
 
-def send(tracked: Tracked, args: Options) -> str:
+def send(tracked: Tracked, args: Mapping[str, Any]) -> str:
     """Logs numbers, table and page to the run of this folder. Returns where it is."""
     if tracked.offline and (remote := [name for name in REMOTE if args.get(name)]):
         raise ConfigError(f"--offline, and {remote[0]} names a server.", hint="Leave it out.")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from typing import Any
 
 from mm_eval.trackers.arguments import check_names
 from mm_eval.trackers.tracked import Tracked
-from mm_eval.values.types import Options
 
 OURS = ("reinit", "resume", "id", "settings")
 PAGE_LIMIT = 25 * 2**20
@@ -21,7 +21,7 @@ def check(args: Mapping[str, object]) -> None:
     check_names(args, wandb.init, OURS)
 
 
-def send(tracked: Tracked, args: Options) -> str:
+def send(tracked: Tracked, args: Mapping[str, Any]) -> str:
     """Logs numbers, table and page to the run of this folder. Returns where it is."""
     import wandb
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from mm_eval.results.estimates import numbers_by_path
 from mm_eval.results.recorded import RecordedRun
-from mm_eval.values.types import Fields, Options
+from mm_eval.values.types import Fields
 
 COLUMNS = ("task", "filter", "metric", "value", "stderr", "low", "high", "n", "failed", "unparsed", "truncated")
 
@@ -28,7 +28,7 @@ class Tracked:
     key: str
     numbers: Mapping[str, float]
     rows: list[list[Any]]
-    config: Options = field(default_factory=dict)
+    config: Mapping[str, Any] = field(default_factory=dict)
     page: str = ""
     results: str = ""
     offline: bool = False

@@ -6,13 +6,13 @@ import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from mm_eval.request import RunRequest
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.trackers.process import call
 from mm_eval.trackers.tracked import Tracked
 from mm_eval.values.errors import ConfigError, MMEvalError
-from mm_eval.values.types import Options
 
 _CHECKED: set[str] = set()
 """Trackers and arguments that were checked in this process: several models check once."""
@@ -22,7 +22,7 @@ _CHECKED: set[str] = set()
 class Tracking:
     """Sends the numbers of a run to each tracker of the request. A tracker that fails is a note; the results stand."""
 
-    given: Mapping[str, Options]
+    given: Mapping[str, Mapping[str, Any]]
     offline: bool
     include_path: str | None
 

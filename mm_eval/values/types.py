@@ -43,8 +43,10 @@ JsonObject: TypeAlias = dict[str, Any]
 Fields: TypeAlias = Mapping[str, Any]
 """An object of JSON that is only read: a line of a file, a reply, what a run folder holds."""
 
-Options: TypeAlias = Mapping[str, Any]
-"""Named values as somebody states them: a model's arguments, generation options, keyword arguments, a block of a file."""
+Options: TypeAlias = Mapping[str, object]
+"""Named values as somebody states them: a model's arguments, generation options, keyword arguments, a block of a file.
+
+Each value is checked before it is used."""
 
 Completion: TypeAlias = str
 """A generated answer."""

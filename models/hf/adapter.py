@@ -9,7 +9,7 @@ import gc
 import importlib.util
 import logging
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, ClassVar
@@ -18,7 +18,7 @@ from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers, ModelSettings, is_bundled, register_model, request_key
 from mm_eval.engine.threads import chooses_threads
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Fields, Instance, Options
+from mm_eval.values.types import Instance, Options
 
 from .arguments import WHERE, Arguments
 from .checkpoint import parameter_count
@@ -209,7 +209,7 @@ class HuggingFace(CheckpointModel):
                 raise
 
     @property
-    def _constants(self) -> Fields:
+    def _constants(self) -> Mapping[str, object]:
         """Everything that decides an answer and is the same for every question. The device and the batch size are not part."""
         if not self.facts.constants:
             kind = quantisation(self.checkpoint.config)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 from mm_eval.config.arguments import COUNT_FROM_1, JSON_OBJECT, PATH, TEXT, Rule, is_count, is_text, read_arguments
 from mm_eval.values.errors import ConfigError
@@ -85,7 +86,7 @@ class PromptArguments:
         return None, None
 
     @classmethod
-    def read(cls, args: Options) -> Self:
+    def read(cls, args: Mapping[str, Any]) -> Self:
         """The arguments as typed values. ConfigError names every unknown or invalid one."""
         given = {name: None if str(value).lower() == "none" else value for name, value in args.items()}
         if "torch_dtype" in given and "dtype" not in given:

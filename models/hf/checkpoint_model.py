@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 from mm_eval.engine.model import Model, Preview
-from mm_eval.values.types import Fields, Instance, Options
+from mm_eval.values.types import Instance, Options
 
 from .prompts.prompt import PromptWriter
 from .source import Source
@@ -22,7 +23,7 @@ class CheckpointModel(Model):
         return self.source.writer
 
     @property
-    def _constants(self) -> Fields:
+    def _constants(self) -> Mapping[str, object]:
         """Everything that decides an answer and is the same for every question."""
         raise NotImplementedError
 
@@ -36,10 +37,10 @@ class CheckpointModel(Model):
             self.settings, self.facts = self.source.settings, replace(self.facts, constants={})
         super()._expect(constants)
 
-    def identity(self, instance: Instance) -> Fields:
+    def identity(self, instance: Instance) -> Mapping[str, object]:
         return self.source.identity(instance, self.fingerprint)
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         return self.source.describe(self._constants)
 
     def show(self, instance: Instance) -> Preview:

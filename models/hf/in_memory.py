@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.engine.model import Model, ModelSettings
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Fields, Options
+from mm_eval.values.types import Options
 
 from .adapter import ADAPTER_VERSION, HuggingFace
 from .arguments import Arguments
@@ -210,7 +210,7 @@ class ModuleInMemory(HuggingFace):
         return str(self.module.device), str(self.module.dtype).removeprefix("torch.")
 
     @property
-    def _constants(self) -> Fields:
+    def _constants(self) -> Mapping[str, object]:
         if not self.facts.constants:
             device, dtype = self._device_and_dtype
             hooks = sum(len(each._forward_hooks) + len(each._forward_pre_hooks) for each in self.module.modules())
@@ -235,7 +235,7 @@ class ModuleInMemory(HuggingFace):
             )
         return self.facts.constants
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         return {**super().describe(), "pretrained": self.facts.name, "in_memory": True}
 
     def prepare(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, datetime, time
 from functools import cached_property
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 from mm_eval.engine.model import ModelFacts, ModelSettings, Preview, question
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.reasoning.families import marks_of
-from mm_eval.values.types import Fields, Instance, JsonObject, Options
+from mm_eval.values.types import Instance, JsonObject, Options
 
 from .arguments import WHERE, PromptArguments
 from .beside import leave_out_broken
@@ -47,7 +48,7 @@ class Source:
     ) -> None:
         leave_out_broken()
         self.arguments, self.settings, self.engine = arguments, settings, engine
-        self._digested: tuple[Fields | None, str] = None, ""
+        self._digested: tuple[Mapping[str, object] | None, str] = None, ""
         self.template = arguments.template_text()
         self.checkpoint = checkpoint or Checkpoint(
             arguments.pretrained, arguments.revision, offline=settings.offline, tokenizer=arguments.tokenizer
@@ -214,7 +215,7 @@ class Source:
             return False
         return True
 
-    def constants(self) -> JsonObject:
+    def constants(self) -> dict[str, object]:
         """What of the files and the prompts decides an answer and is the same for every question."""
         chosen, stated = (
             self.arguments,
@@ -244,7 +245,7 @@ class Source:
             self._digested = constants, digest
         return digest
 
-    def describe(self, constants: Options) -> JsonObject:
+    def describe(self, constants: Options) -> dict[str, object]:
         """The checkpoint for run.json. constants: all of the model's."""
         return {
             "adapter": self.engine,
@@ -255,7 +256,7 @@ class Source:
             **{name: value for name, value in constants.items() if name not in ("adapter", "files")},
         }
 
-    def identity(self, instance: Instance, fingerprint: str) -> JsonObject:
+    def identity(self, instance: Instance, fingerprint: str) -> dict[str, object]:
         """Everything that decides the answer to an instance."""
         shown = video_identity(instance, self.videos) if self.videos is not None else {}
         return {"adapter": self.engine, "model": fingerprint, **question(instance, self.settings.seed), **shown}

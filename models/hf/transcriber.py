@@ -7,7 +7,7 @@ as transformers does it with timestamps; no other type has a window.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -17,7 +17,7 @@ from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, Preview, question, register_model
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelError, kind_and_text
 from mm_eval.values.reasoning.split import cut_at
-from mm_eval.values.types import Answer, Fields, Instance, JsonObject, Options
+from mm_eval.values.types import Answer, Instance, Options
 from mm_eval.values.words import counted
 
 from .arguments import WHERE, Arguments
@@ -167,7 +167,7 @@ class Whisper(Model):
             check_options(GenerationOptions.from_kwargs(instance.generation_kwargs))
 
     @property
-    def _constants(self) -> Fields:
+    def _constants(self) -> Mapping[str, object]:
         """Everything that decides an answer and is the same for every question."""
         if not self.facts.constants:
             kind = quantisation(self.checkpoint.config)
@@ -187,10 +187,10 @@ class Whisper(Model):
             )
         return self.facts.constants
 
-    def identity(self, instance: Instance) -> Fields:
+    def identity(self, instance: Instance) -> Mapping[str, object]:
         return {**self._constants, **question(instance, self.settings.seed)}
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         about = {"pretrained": self.arguments.pretrained, "revision": self.arguments.revision}
         return {**about, "model_type": self.checkpoint.model_type, **self._constants}
 
@@ -281,9 +281,9 @@ class Whisper(Model):
         texts = self.processor.batch_decode(rows, skip_special_tokens=True)
         return [self._answer(text, row.tolist(), options, long) for text, row in zip(texts, rows, strict=True)]
 
-    def _how(self, options: GenerationOptions, long: bool) -> JsonObject:
+    def _how(self, options: GenerationOptions, long: bool) -> dict[str, object]:
         """The arguments of `generate`."""
-        how: JsonObject = {"do_sample": False, "num_beams": options.num_beams, **options.extra}
+        how: dict[str, object] = {"do_sample": False, "num_beams": options.num_beams, **options.extra}
         most = int(getattr(self.model.config, "max_target_positions", 0) or self.model.config.max_position_embeddings)
         if options.max_new_tokens < most - SPARE:
             how["max_new_tokens"] = options.max_new_tokens

@@ -11,13 +11,13 @@ from __future__ import annotations
 import importlib.metadata
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from mm_eval.engine.model import Answers, ModelSettings, register_model
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Fields, Instance, Options
+from mm_eval.values.types import Instance, Options
 
 from ..openai.adapter import OpenAI
 from ..openai.arguments import WHERE, key_of
@@ -83,7 +83,7 @@ class LiteLLM(OpenAI):
     def secrets(self) -> tuple[str, ...]:
         return (*super().secrets(), *secrets_in_environment())
 
-    def describe(self) -> Fields:
+    def describe(self) -> Mapping[str, object]:
         described = {**super().describe(), "adapter": "litellm", "version": ADAPTER_VERSION}
         return {**described, "api_version": self.api_version} if self.api_version else described
 
@@ -96,7 +96,7 @@ class LiteLLM(OpenAI):
             raise ConfigError(f"{self.model} gives no log-probabilities, by litellm's list.", hint=hint)
         yield from super().loglikelihood(instances)
 
-    def _check_tools(self, tools: Sequence[Fields]) -> None:
+    def _check_tools(self, tools: Sequence[Mapping[str, object]]) -> None:
         """Nothing: the library writes calls in each vendor's own form."""
 
     def new_transport(self) -> httpx.AsyncBaseTransport:

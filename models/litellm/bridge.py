@@ -13,7 +13,7 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
@@ -97,7 +97,7 @@ class Bridge(httpx.AsyncBaseTransport):
     """Answers requests in OpenAI's form. settings: of every call, such as the address and the key. address: as of `Call`."""
 
     connections: httpx.AsyncBaseTransport
-    settings: Options = field(repr=False)
+    settings: Mapping[str, Any] = field(repr=False)
     address: str = ""
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
@@ -128,7 +128,7 @@ class Bridge(httpx.AsyncBaseTransport):
         await self.connections.aclose()
 
 
-async def asked(fields: Options, settings: Options) -> Any:
+async def asked(fields: Mapping[str, Any], settings: Options) -> Any:
     """litellm's reply to one request, sent once."""
     litellm = library()
     through = {"client": _http_client()} if provider_of(fields["model"]) in THROUGH_HTTP else {}

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mm_eval.values.types import Fields
-
 BLOCKED = "content_filter"
 
 
-def stated_ending(reply: Fields) -> object:
+def stated_ending(reply: Mapping[str, object]) -> object:
     """The reason in a vendor's reply; None if it has none, or none in a known place.
 
     >>> stated_ending({"type": "message", "stop_reason": "pause_turn"})
@@ -37,7 +35,7 @@ def stated_ending(reply: Fields) -> object:
     return None
 
 
-def counts_reasoning(reply: Fields) -> bool:
+def counts_reasoning(reply: Mapping[str, object]) -> bool:
     """Whether the vendor itself counts the tokens of reasoning; litellm estimates them where it does not."""
     match reply:
         case {"usage": {"completion_tokens_details": {"reasoning_tokens": int()}}} | {
@@ -47,7 +45,7 @@ def counts_reasoning(reply: Fields) -> bool:
     return False
 
 
-def counts_tokens(reply: Fields) -> bool:
+def counts_tokens(reply: Mapping[str, object]) -> bool:
     """Whether the vendor counts tokens at all; litellm estimates them where it does not."""
     return isinstance(reply.get("usage"), Mapping) or any(
         isinstance(reply.get(name), int | Mapping) for name in ("usageMetadata", "prompt_eval_count", "eval_count")

@@ -40,7 +40,7 @@ from mm_eval.tools.formats.as_text import tools_as_text
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelError
 from mm_eval.values.reasoning.families import Marks, marks_of, may_think
 from mm_eval.values.reasoning.split import split
-from mm_eval.values.types import AUDIO_MARK, CALL_FORMAT, FILE_MARK, Answer, Fields, Instance, JsonObject, Options
+from mm_eval.values.types import AUDIO_MARK, CALL_FORMAT, FILE_MARK, Answer, Fields, Instance, JsonObject
 
 from .arguments import (
     check,
@@ -106,7 +106,7 @@ Pair = tuple[Instance, Answer | MMEvalError]
 class OpenAI(Model):
     """A server with OpenAI's protocol (vLLM, SGLang, ...): base_url=http://host:8000/v1,model=NAME."""
 
-    def __init__(self, args: Options, settings: ModelSettings) -> None:
+    def __init__(self, args: Mapping[str, Any], settings: ModelSettings) -> None:
         super().__init__(args, settings)
         self.urls = check(self.args)
         if settings.offline:
@@ -588,7 +588,7 @@ class OpenAI(Model):
             self._unstated |= {name: drawn.get(name) for name in unstated}
         return {**fields, **drawn}
 
-    def body(self, instance: Instance, fields: Options, prefill: str | None = None) -> tuple[str, Body]:
+    def body(self, instance: Instance, fields: Mapping[str, Any], prefill: str | None = None) -> tuple[str, Body]:
         """(path, what makes the body). Pictures are encoded in a thread, just before the request is sent.
 
         prefill: the beginning of the model's turn.
@@ -604,7 +604,7 @@ class OpenAI(Model):
 class Body:
     """Makes the body of one question, each time as the endpoint takes it then. sent: its fields without the prompt."""
 
-    def __init__(self, model: OpenAI, instance: Instance, fields: Options, prefill: str | None) -> None:
+    def __init__(self, model: OpenAI, instance: Instance, fields: Mapping[str, Any], prefill: str | None) -> None:
         self._model, self._instance, self._fields, self._prefill = model, instance, fields, prefill
         self._writing = model.writing
         self._looked_into = False
@@ -767,7 +767,7 @@ class Groups:
             return group or None  # the choices of a doc are prepared together: none follows
 
 
-def ended_too_early(answer: Answer, fields: Options, marks: Marks) -> bool:
+def ended_too_early(answer: Answer, fields: Mapping[str, Any], marks: Marks) -> bool:
     """Whether a stop string ended the text before the answer began: inside the reasoning, or in the white space after it."""
     if not fields.get("stop") or answer.ended != "stop":
         return False

@@ -114,7 +114,7 @@ RULES = {
 }
 
 
-def check(args: Options) -> tuple[str, ...]:
+def check(args: Mapping[str, Any]) -> tuple[str, ...]:
     """Checks all arguments and returns the URLs of the servers. ConfigError names every unknown or invalid argument."""
     for name in args:
         if name in ("api_key", "key", "token"):
@@ -254,7 +254,7 @@ def hears_videos(args: Options) -> bool:
     return True
 
 
-def limits_of(args: Options, urls: tuple[str, ...]) -> Limits:
+def limits_of(args: Mapping[str, Any], urls: tuple[str, ...]) -> Limits:
     """The limits that the arguments state. ConfigError also if httpx is missing or can't use a URL."""
     try:
         import httpx
@@ -273,7 +273,7 @@ def limits_of(args: Options, urls: tuple[str, ...]) -> Limits:
     return limits
 
 
-def number(args: Options, name: str, default: float) -> float:
+def number(args: Mapping[str, Any], name: str, default: float) -> float:
     """An argument that `check` has accepted as a number."""
     return float(args.get(name, default))
 
@@ -312,7 +312,7 @@ def own_fields(args: Options) -> tuple[JsonObject, str]:
     return {field: value for field, value in fields.items() if field == name or field not in caps}, name
 
 
-def with_own(fields: Options, own: Options) -> JsonObject:
+def with_own(fields: Options, own: Options) -> dict[str, object]:
     """The fields of a request and those that the user states, which win. Arguments of the processor are joined: ours say which
     frames of a file are shown."""
     joined = {**fields, **own}
@@ -473,7 +473,7 @@ def check_scores(urls: Sequence[str], name: str, options: Sequence[str], scores_
         raise ConfigError(what, hint=hint)
 
 
-WHOLE: dict[str, JsonObject] = {
+WHOLE: dict[str, dict[str, object]] = {
     "vllm": {"top_k": -1},
     "sglang": {"top_k": -1},
     "llamacpp": {"top_k": 0, "min_p": 0.0},
@@ -484,7 +484,7 @@ TEMPERATURE_FIRST = ["penalties", "temperature", "top_k", "top_p", "min_p"]
 temperature to what is left: of 60 answers at temperature 20 all were the same."""
 
 
-def drawn_from(options: GenerationOptions, software: str) -> JsonObject:
+def drawn_from(options: GenerationOptions, software: str) -> dict[str, object]:
     """top_p, top_k and min_p: the task's, else for a sampled answer the whole distribution. software: `Writing.software`."""
     stated = {"top_p": options.top_p, "top_k": options.top_k, "min_p": options.extra.get("min_p")}
     if options.do_sample:

@@ -27,7 +27,7 @@ from mm_eval.data.media import encoded, own_file, picture_digest
 from mm_eval.data.sent_files import HELD, file_identity
 from mm_eval.data.video.rule import FrameRule, read_rule
 from mm_eval.values.errors import DataError, ModelError
-from mm_eval.values.types import FILE_MARK, FRAME_MARK, Audible, Clip, Fields, Instance, JsonObject, Message, Options
+from mm_eval.values.types import FILE_MARK, FRAME_MARK, Audible, Clip, Fields, Instance, JsonObject, Message
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -58,7 +58,7 @@ def chat_messages(
     videos: Videos,
     files: Files,
     png: bool = False,
-    sound: Callable[[Audible, Callable[[bytes], str]], JsonObject] | None = None,
+    sound: Callable[[Audible, Callable[[bytes], str]], dict[str, object]] | None = None,
 ) -> list[Message]:
     """The context with what it shows as data URLs. Reads the pictures, or the files of videos where those are sent.
 
@@ -105,7 +105,7 @@ def picture_forms(messages: Iterable[Message]) -> set[str]:
 def with_flat_pictures(messages: Iterable[Message]) -> list[Message]:
     """The messages with the address of each picture as a text, which some servers take instead of an object."""
 
-    def flat(part: JsonObject) -> JsonObject:
+    def flat(part: JsonObject) -> dict[str, object]:
         return {**part, "image_url": part["image_url"]["url"]} if part["type"] == "image_url" else part
 
     return [
@@ -128,7 +128,9 @@ def preview_messages(instance: Instance, videos: Videos) -> list[Message]:
     )
 
 
-def _filled(instance: Instance, shown: Iterator[Parts], heard: Iterator[JsonObject] | None = None) -> list[Message]:
+def _filled(
+    instance: Instance, shown: Iterator[Parts], heard: Iterator[dict[str, object]] | None = None
+) -> list[Message]:
     """The context with the parts of each picture and each sound in its place. heard: None leaves the places of sounds."""
     assert not isinstance(instance.context, str)
     messages = []
@@ -187,7 +189,7 @@ def with_results(messages: list[Message]) -> list[Message]:
     return [*found, {"role": "user", "content": shown}] if shown else found
 
 
-def _with_arguments_as_text(call: Fields) -> JsonObject:
+def _with_arguments_as_text(call: Fields) -> dict[str, object]:
     function = call["function"]
     return {**call, "function": {**function, "arguments": json.dumps(function["arguments"], ensure_ascii=False)}}
 
@@ -204,7 +206,7 @@ def beginning_of(context: object) -> str:
     return text_of(last) if last.get("role") == "assistant" else ""
 
 
-def _timed(instance: Instance, videos: Videos, pictures: Iterable[JsonObject]) -> Iterator[Parts]:
+def _timed(instance: Instance, videos: Videos, pictures: Iterable[dict[str, object]]) -> Iterator[Parts]:
     """The parts in the place of each picture: the picture, and around a video's frames the family's time text."""
     before: dict[int, str] = {}
     after: dict[int, str] = {}
@@ -326,13 +328,13 @@ class Videos:
     most: int = 100 * MEGABYTE
 
     @classmethod
-    def of(cls, args: Options, prompt_keys: Sequence[str]) -> Videos:
+    def of(cls, args: Mapping[str, Any], prompt_keys: Sequence[str]) -> Videos:
         """As `video=` and `max_video_mb=` state it; by default with times where the family has a text for them."""
         text = next((TIME_TEXTS[key] for key in prompt_keys if key in TIME_TEXTS), None)
         way = str(args.get("video") or ("times" if text else "pictures"))
         return cls(way, text or SECONDS, int(float(args.get("max_video_mb", 100)) * MEGABYTE))
 
-    def identity(self, instance: Instance) -> JsonObject:
+    def identity(self, instance: Instance) -> dict[str, object]:
         """What of a question's videos decides the answer, beside the digests of the frames."""
         if not instance.clips or self.way == "pictures":
             return {}
@@ -341,7 +343,7 @@ class Videos:
         shown = [[clip.first, list(clip.seconds), clip.duration] for clip in instance.clips]
         return {"video": asdict(self.text), "videos": shown}
 
-    def fields(self, instance: Instance) -> JsonObject:
+    def fields(self, instance: Instance) -> dict[str, object]:
         """The fields of a request that tell vLLM which frames to take of a file. Raises DataError for a rule that it lacks."""
         if self.way != "file" or not instance.clips:
             return {}
@@ -352,7 +354,7 @@ class Videos:
         # Without do_sample_frames the checkpoint's processor samples a short file again, by its own rule
         return {"media_io_kwargs": {"video": _sampling(rule)}, "mm_processor_kwargs": {"do_sample_frames": False}}
 
-    def file_part(self, clip: Clip, digest: str) -> JsonObject:
+    def file_part(self, clip: Clip, digest: str) -> dict[str, object]:
         """A video's file as a part of a message. digest: of one of its frames. Raises DataError if it can't be sent."""
         name = clip.path.rpartition("/")[2]
         if clip.start is not None or clip.end is not None:
@@ -380,7 +382,7 @@ class Videos:
         return f"which frames the server took of a file is unknown ({taken})"
 
 
-def _sampling(rule: FrameRule) -> JsonObject:
+def _sampling(rule: FrameRule) -> dict[str, object]:
     """The rule for vLLM. Its readers for Qwen's families ignore num_frames; that named opencv spreads frames as `ends` does."""
     if rule.fps is None:
         return {"video_backend": "opencv", "num_frames": rule.frames}

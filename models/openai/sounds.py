@@ -9,7 +9,7 @@ from typing import Final
 
 from mm_eval.data.sound.forms import MIME
 from mm_eval.values.errors import DataError
-from mm_eval.values.types import Audible, JsonObject
+from mm_eval.values.types import Audible
 
 WAYS: Final = {
     "input_audio": ("wav", "mp3"),
@@ -22,7 +22,7 @@ HINT = "audio=input_audio, data_url or audio_url in --model_args chooses how sou
 MEGABYTE = 1_000_000
 
 
-def sound_part(sound: Audible, put: Callable[[bytes], str], way: str, most: int) -> JsonObject:
+def sound_part(sound: Audible, put: Callable[[bytes], str], way: str, most: int) -> dict[str, object]:
     """A sound as a part of a message: its own file where the server takes its form, else a WAV as it is stored.
 
     put: gives what stands for base64. most: bytes of a file. Raises DataError for a larger one, or one that can't be read.
@@ -35,7 +35,7 @@ def sound_part(sound: Audible, put: Callable[[bytes], str], way: str, most: int)
     return part_of(form, put(content), way)
 
 
-def part_of(form: str, data: str, way: str) -> JsonObject:
+def part_of(form: str, data: str, way: str) -> dict[str, object]:
     """A file of sound as a part of a message. data: its base64, or what stands for it."""
     url = f"data:{MIME[form]};base64,{data}"
     if way == "audio_url":

@@ -6,7 +6,7 @@ import atexit
 import hashlib
 import importlib.metadata
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -16,7 +16,7 @@ from mm_eval.config.arguments import COUNT_FROM_1, PATH, TEXT, Rule, is_number, 
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers, ModelSettings, register_model, request_key
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Fields, Instance, JsonObject, Options
+from mm_eval.values.types import Instance, Options
 
 from ..hf.arguments import FLAG, RULES, WHERE, PromptArguments
 from ..hf.checkpoint import parameter_count
@@ -118,7 +118,7 @@ class Vllm(CheckpointModel):
             float(penalty or 1.0),
         )
 
-    def _engine_options(self) -> JsonObject:
+    def _engine_options(self) -> dict[str, object]:
         """The fields of vLLM's engine arguments."""
         chosen = self.arguments
         pixels = {"min_pixels": chosen.min_pixels, "max_pixels": chosen.max_pixels}
@@ -201,7 +201,7 @@ class Vllm(CheckpointModel):
                 check_options(GenerationOptions.from_kwargs(instance.generation_kwargs))
 
     @property
-    def _constants(self) -> Fields:
+    def _constants(self) -> Mapping[str, object]:
         """Everything that decides an answer and is the same for every question."""
         if not self.facts.constants:
             chosen = self.arguments

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import Answers
 from mm_eval.values.errors import ConfigError, DataError, LongPrompt, MMEvalError, ModelError, did_you_mean
-from mm_eval.values.types import Answer, Fields, Instance, JsonObject, LLOutput, Options
+from mm_eval.values.types import Answer, Instance, LLOutput, Options
 
 from ..endings import Ending, ending_of
 from ..hf.prompts.ahead import located, prompt_parts, shown, written_ahead
@@ -53,7 +53,7 @@ GRACE = 3.0
 """Seconds that requests in flight have after an interrupt. Those without an answer stay pending."""
 
 
-def check_options(options: GenerationOptions) -> JsonObject:
+def check_options(options: GenerationOptions) -> dict[str, object]:
     """The further sampling parameters of a task's options. Raises ConfigError for one that vLLM does not have."""
     if options.num_beams > 1:
         raise ConfigError(
@@ -199,7 +199,7 @@ class Asking:
         self._check_cut(prompt)
         reader = self.writer.reader
         stops, opened = [stop for stop in options.until if stop not in self._special], reader.opened(prompt.text)
-        sampling: JsonObject = {
+        sampling: dict[str, object] = {
             "max_tokens": cap,
             "temperature": options.temperature if options.do_sample else 0.0,
             "stop": [] if opened or self._thinks else stops,  # one would end the reasoning
@@ -221,7 +221,7 @@ class Asking:
         return self.engine.submit(self._generated(question.request(prompt.ids), sampling, prompt, read))
 
     async def _generated(
-        self, request: Fields, sampling: Options, prompt: Prompt, read: Callable[..., Reply]
+        self, request: Mapping[str, object], sampling: Options, prompt: Prompt, read: Callable[..., Reply]
     ) -> Answer:
         """The answer to a request. It is made again without stop strings if one of them ended it before the answer began."""
         output, attempts = await self._run(request, **sampling)
@@ -258,7 +258,7 @@ class Asking:
             reasoning=said.reasoning,
         )
 
-    async def _run(self, request: Fields, **sampling: object) -> tuple[Any, int]:
+    async def _run(self, request: Mapping[str, object], **sampling: object) -> tuple[Any, int]:
         """The engine's output and the number of attempts. A request that the engine has aborted is made again."""
         for attempt in range(1, MOST_ATTEMPTS + 1):
             output = await self.engine.run(request, **sampling)
@@ -347,7 +347,7 @@ class Asking:
         total, greedy = _total(output.prompt_logprobs[-len(fed) :], fed) if fed else (0.0, True)
         return total + made.logprobs[0][last].logprob, greedy and made.token_ids[0] == last
 
-    async def _prompt_scores(self, request: Fields, count: int, **sampling: object) -> Any:
+    async def _prompt_scores(self, request: Mapping[str, object], count: int, **sampling: object) -> Any:
         """The engine's output with log-probabilities of the last `count` tokens of a prompt."""
         scored = {"prompt_logprobs": 0} if count else {}
         for skips_cache in (False, True):

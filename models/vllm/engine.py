@@ -6,14 +6,14 @@ import asyncio
 import contextlib
 import os
 import threading
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Mapping
 from concurrent.futures import Future
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
 from mm_eval.values.errors import ConfigError, ModelError, first_line, said_by
-from mm_eval.values.types import Fields, JsonObject, Options
+from mm_eval.values.types import Options
 
 from ..hf.arguments import WHERE
 
@@ -62,7 +62,7 @@ class Engine:
         self.max_length = int(self._engine.model_config.max_model_len)
 
     @staticmethod
-    async def _start(vllm: Any, options: JsonObject) -> Any:
+    async def _start(vllm: Any, options: dict[str, object]) -> Any:
         with _without_launcher():
             return vllm.AsyncLLMEngine.from_engine_args(vllm.AsyncEngineArgs(**options))
 
@@ -70,7 +70,7 @@ class Engine:
         """Runs a coroutine on the engine's loop."""
         return asyncio.run_coroutine_threadsafe(work, self._loop)
 
-    async def run(self, prompt: Fields, **sampling: object) -> Any:
+    async def run(self, prompt: Mapping[str, object], **sampling: object) -> Any:
         """vLLM's output for one prompt. Raises ModelError if it refuses the prompt, EngineDeadError if it is gone.
 
         prompt: {"prompt_token_ids": ids, "multi_modal_data": ...}. sampling: fields of `SamplingParams`.

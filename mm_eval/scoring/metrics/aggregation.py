@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.scoring.metrics.metric import aggregation, reduction
 from mm_eval.scoring.metrics.traits import SumStatistics, declare, not_smooth, of_log_likelihoods, smooth, traits_of
 from mm_eval.values.errors import InvalidValue, ScoringError
-from mm_eval.values.types import JsonObject
 
 if TYPE_CHECKING:
     from mm_eval.values.types import Floats
@@ -173,7 +172,7 @@ def average_of_runs(function: Callable[[Sequence[Any]], float]) -> Callable[[Seq
         assert traits.influence is not None
         return [mean(of_doc) for of_doc in zip(*map(traits.influence, runs(items)), strict=True)]
 
-    declared: JsonObject = {"smooth": traits.smooth, "fraction": traits.fraction, "range": traits.range}
+    declared: dict[str, object] = {"smooth": traits.smooth, "fraction": traits.fraction, "range": traits.range}
     if (stratum := traits.stratum) is not None:
         declared["stratum"] = lambda item: stratum(item[0])
     if traits.influence is not None:

@@ -121,7 +121,7 @@ class LLResults:
             bounds=[place for place, each in enumerate(answers) if each and isinstance(each[0], UpperBound)],
         )
 
-    def to_metric_inputs(self) -> JsonObject:
+    def to_metric_inputs(self) -> dict[str, object]:
         """The arguments of a metric function."""
         return {"references": self.targets, "predictions": self}
 

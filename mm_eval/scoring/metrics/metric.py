@@ -26,7 +26,7 @@ from mm_eval.scoring.metrics.traits import (
 )
 from mm_eval.values.errors import ConfigError, InvalidValue, ScoringError
 from mm_eval.values.registry import Registry
-from mm_eval.values.types import JsonObject, Options
+from mm_eval.values.types import Options
 
 _F = TypeVar("_F", bound=Callable[..., object])
 Score = TypeVar("Score", covariant=True)
@@ -40,7 +40,7 @@ class MetricFn(Protocol[Score]):
 
     def __call__(
         self, references: object, predictions: object, **kwargs: object
-    ) -> Score | list[Score] | JsonObject: ...
+    ) -> Score | list[Score] | dict[str, object]: ...
 
 
 class ReductionFn(Protocol[RepeatScore, Reduced]):
@@ -106,7 +106,7 @@ def worst_of(cfg: Options, default: float | None = None) -> float | None:
     raise InvalidValue(what, hint="It is the value of an answer that is missing, such as 1 for an edit distance.")
 
 
-def range_of(cfg: Options) -> tuple[float, float] | None:
+def range_of(cfg: Mapping[str, Any]) -> tuple[float, float] | None:
     """The `range` of an entry of `metric_list`; None where it states none. ConfigError if it is not [least, greatest]."""
     if fault := fault_of_range(cfg):
         raise InvalidValue(fault[0], hint=fault[1])
@@ -166,7 +166,7 @@ class Metric:
         return self.range[not self.higher_is_better] if traits_of(self.aggregation).is_mean else None
 
     @classmethod
-    def from_dict(cls, cfg: Options, output_type: str | None = None, base: Metric | None = None) -> Metric:
+    def from_dict(cls, cfg: Mapping[str, Any], output_type: str | None = None, base: Metric | None = None) -> Metric:
         """The metric of an entry of `metric_list`.
 
         cfg: {"metric": name or function, "aggregation", "higher_is_better", "reduction", "kwargs"}; other keys are kwargs.
@@ -418,7 +418,7 @@ def _base_metric(given: object, output_type: str | None) -> Metric:
     return Metric(str(named or type(given).__name__).strip("<>"), given, output_type=kinds)
 
 
-def _with_arguments(base: Metric, kwargs: JsonObject) -> Metric:
+def _with_arguments(base: Metric, kwargs: dict[str, object]) -> Metric:
     """The metric with the arguments of a YAML; those of a corpus metric configure a new object of its class."""
     if not kwargs:
         return base
@@ -443,7 +443,7 @@ def _aggregation(given: Any, base: Metric) -> Callable[..., float]:
     return aggregation_named(given)
 
 
-def reduction_of(entry: Options) -> Callable[..., object]:
+def reduction_of(entry: Mapping[str, Any]) -> Callable[..., object]:
     """The reduction that an entry of `metric_list` states, with its arguments among the other keys; take_first for none."""
     given = entry.get("reduction")
     function = take_first if given is None else reduction_named(given)

@@ -19,7 +19,7 @@ from functools import cache, wraps
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mm_eval.values.errors import InvalidValue, did_you_mean
-from mm_eval.values.types import JsonObject, Options
+from mm_eval.values.types import Options
 
 if TYPE_CHECKING:
     from mm_eval.values.types import Floats
@@ -205,7 +205,7 @@ def _keyword_names(fn: Callable[..., object]) -> frozenset[str]:
     return frozenset(names | {"**" for p in parameters if p.kind is p.VAR_KEYWORD})
 
 
-def arguments_of(entry: Options, own_keys: Iterable[str]) -> JsonObject:
+def arguments_of(entry: Mapping[str, Any], own_keys: Iterable[str]) -> dict[str, object]:
     """The arguments in an entry of a YAML: its other keys, and those under `kwargs`."""
     return {**{key: value for key, value in entry.items() if key not in own_keys}, **(entry.get("kwargs") or {})}
 

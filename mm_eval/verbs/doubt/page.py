@@ -8,7 +8,7 @@ from pathlib import Path
 from mm_eval.engine.folder import RunFolder
 from mm_eval.results.page import asset, filled, pictures, prompt_text, shortened
 from mm_eval.values.safe import html, in_script
-from mm_eval.values.types import JsonObject, clips_of_json
+from mm_eval.values.types import clips_of_json
 from mm_eval.verbs.doubt.answers import shown
 from mm_eval.verbs.doubt.doubt import Doubted, Doubts
 from mm_eval.verbs.doubt.text import gold_text, notes
@@ -49,7 +49,7 @@ def lines(path: Path, doubts: Doubts) -> Iterator[str]:
     )
 
 
-def _card(each: Doubted) -> JsonObject:
+def _card(each: Doubted) -> dict[str, object]:
     """A document as the page's script reads it. line: what a line of the file of decisions begins with."""
     row = each.row
     return {

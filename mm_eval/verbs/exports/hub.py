@@ -13,7 +13,7 @@ from mm_eval.config.schema import split_python, texts
 from mm_eval.results.judged import judged_by, judges_behind
 from mm_eval.results.number_text import unit_of
 from mm_eval.results.recorded import RecordedRun, headline_keys, parts_of
-from mm_eval.values.types import JsonObject, MetricKey
+from mm_eval.values.types import MetricKey
 
 
 def model_index(runs: Sequence[RecordedRun]) -> list[dict[str, object]]:
@@ -68,7 +68,7 @@ REGISTERED: Mapping[str, HubTask] = {
 refuses a `task_id` that the data set's own file does not have."""
 
 
-def eval_results(run: RecordedRun, source: str | None = None) -> list[JsonObject]:
+def eval_results(run: RecordedRun, source: str | None = None) -> list[dict[str, object]]:
     """The entries of `.eval_results/*.yaml` in a model's repository: the main number of each registered benchmark.
 
     A share is given in percent, as leaderboards show it. source: the address of a page that shows the run.
@@ -89,7 +89,7 @@ def _hub_task(run: RecordedRun, name: str) -> HubTask | None:
     return task if task is not None and paths == {task.dataset} else None
 
 
-def _entries(run: RecordedRun, source: str | None) -> Iterator[JsonObject]:
+def _entries(run: RecordedRun, source: str | None) -> Iterator[dict[str, object]]:
     for name in run.results.rows:
         with_python = split_python(name)[1]
         number, task = run.results.headline(name), _hub_task(run, name)

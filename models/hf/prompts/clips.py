@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from mm_eval.values.types import IMAGE_MARK, Clip, Fields, Instance, JsonObject, Message
+from mm_eval.values.types import IMAGE_MARK, Clip, Fields, Instance, Message
 
 
 def native_clips(instance: Instance, splits: bool = False) -> tuple[Clip, ...]:
@@ -67,13 +67,13 @@ def own_sounds(clips: Sequence[Clip]) -> dict[int, int]:
     return found if len(found) == len(clips) else {}
 
 
-def parts_of(message: Fields) -> list[JsonObject]:
+def parts_of(message: Fields) -> list[dict[str, object]]:
     """The parts of a message; none if its content is a text."""
     content = message["content"]
     return [] if isinstance(content, str) else content
 
 
-def is_blank(part: Fields) -> bool:
+def is_blank(part: Mapping[str, object]) -> bool:
     """Whether a part is text without any characters but white space."""
     return "text" in part and not str(part["text"]).strip()
 

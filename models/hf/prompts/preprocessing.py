@@ -147,7 +147,7 @@ class Preprocessor:
             return self._processed(list(loaded), options), []
         units: list[Known] = []
 
-        def known(given: Options) -> Any:
+        def known(given: Mapping[str, Any]) -> Any:
             units[:] = self._known(instance, given)
             return _combined([unit.tensors for unit in units])
 

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 from mm_eval.data.decode import IN_FLIGHT
 from mm_eval.values.errors import ConfigError, DataError, ModelError
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
-from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, Audible, Fields, Instance, JsonObject
+from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, Audible, Instance, JsonObject
 from mm_eval.values.words import counted
 
 from ...reasoning import TokenReader
@@ -303,7 +303,7 @@ class PromptWriter:
         picture = self.image_token if picture is None else picture
         return text.replace(AUDIO_MARK, sound).replace(IMAGE_MARK, picture)
 
-    def _messages(self, instance: Instance, count: int) -> list[JsonObject]:
+    def _messages(self, instance: Instance, count: int) -> list[dict[str, object]]:
         """The messages of a chat for its template."""
         messages = [dict(message) for message in instance.context if isinstance(message, dict)]
         parts = [part for message in messages for part in _parts(message)]
@@ -315,7 +315,7 @@ class PromptWriter:
             raise DataError(f"The messages have {counted(heard, 'audio part')} for {counted(sounds, 'sound')}.")
         return messages
 
-    def _rendered(self, messages: list[JsonObject], tools: Sequence[Fields] = ()) -> str:
+    def _rendered(self, messages: list[JsonObject], tools: Sequence[Mapping[str, object]] = ()) -> str:
         """Messages written by the chat template. tools: what it declares, for one that does."""
         from jinja2 import TemplateError
 

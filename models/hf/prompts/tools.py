@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 from typing import Any, NoReturn
-
-from mm_eval.values.types import Fields
 
 _MARKS = ("TOOLMARK", "CALLMARK", "KEYMARK", "VALUEMARK", "RESULTMARK")
 _TOOL = {
@@ -60,7 +59,7 @@ def _rendered(template: str, pictures: bool, shown: bool, tools: Any = (_TOOL,))
         value, ensure_ascii=False, indent=more.get("indent")
     )
     environment.globals.update(raise_exception=refuse, strftime_now=lambda form: datetime(2026, 1, 1).strftime(form))
-    messages: list[Fields] = [
+    messages: list[Mapping[str, object]] = [
         {"role": "user", "content": content("question", picture=True)},
         {"role": "assistant", "content": content("I look."), "tool_calls": [_CALL]},
         {

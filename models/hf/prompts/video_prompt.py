@@ -15,7 +15,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.values.errors import ConfigError, DataError, ModelError
-from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, Clip, Instance, JsonObject
+from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, Clip, Instance
 from mm_eval.values.words import counted
 
 from ..arguments import WHERE
@@ -35,7 +35,7 @@ NEW = ("cap", "most_tokens")
 AS_PICTURES = "Give video=pictures in --model_args: the frames are then shown as pictures."
 
 
-def video_identity(instance: Instance, videos: Videos) -> JsonObject:
+def video_identity(instance: Instance, videos: Videos) -> dict[str, object]:
     """The part of an identity that says how an instance's videos are shown; empty if it has none that are shown as such."""
     clips = native_clips(instance, videos.kind.splits)
     if not clips:
@@ -79,14 +79,14 @@ class VideoWriter(PromptWriter):
         """{number of a sound: the number of the video between whose frames it stands}."""
         return own_sounds(self.clips(instance)) if self._with_sound else {}
 
-    def _messages(self, instance: Instance, count: int) -> list[JsonObject]:
+    def _messages(self, instance: Instance, count: int) -> list[dict[str, object]]:
         messages = super()._messages(instance, count)
         starts, inside = starts_and_rest(self.clips(instance))
         own = self._own_sounds(instance)
         numbers, sounds = iter(range(count)), iter(range(len(instance.heard)))
         for message in messages:
-            parts: list[JsonObject] = []
-            blank: list[JsonObject] = []
+            parts: list[dict[str, object]] = []
+            blank: list[dict[str, object]] = []
             for part in parts_of(message):
                 number = next(numbers) if part.get("type") == "image" else None
                 if is_blank(part):

@@ -15,10 +15,9 @@ import importlib.metadata
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from mm_eval.values.errors import ConfigError, DataError
-from mm_eval.values.types import Options
 
 from ..arguments import WHERE, PromptArguments
 from ..checkpoint import Checkpoint
@@ -57,7 +56,7 @@ class VideoInput:
 
     rule: str
     budget: Literal["frame", "video", "share", "fixed"] = "fixed"
-    settings: Options = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
     placeholder: str = ""
     given: Literal["videos", "frames", "pictures"] = "videos"
     rate: str = ""

@@ -14,8 +14,9 @@ import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
-from mm_eval.values.types import Fields, JsonObject, Options
+from mm_eval.values.types import Options
 from mm_eval.values.words import listed
 
 from ..sounds import WAYS
@@ -117,7 +118,7 @@ class Endpoint:
     answered: bool = False
     _first_cap: str = ""
     _told: str = ""
-    _findings: JsonObject | None = None
+    _findings: dict[str, object] | None = None
 
     def __post_init__(self) -> None:
         self.dropped |= self.by_hand
@@ -128,7 +129,7 @@ class Endpoint:
         return *DROPPABLE, *self.beside
 
     # ------------------------------------------------------------------ what is sent
-    def sent(self, fields: Options, without: Iterable[str] = ()) -> JsonObject:
+    def sent(self, fields: Mapping[str, Any], without: Iterable[str] = ()) -> dict[str, object]:
         """The fields of a request as this endpoint takes them. without: further fields that are left out on trial."""
         left_out = self.dropped.union(without)
         left_out |= left_out.intersection(self.beside) and set(self.beside)  # one is refused without the other
@@ -198,7 +199,7 @@ class Endpoint:
         self._findings = None
         return True
 
-    def _cap_learned(self, texts: list[str], named: list[str], sent: Options) -> bool:
+    def _cap_learned(self, texts: list[str], named: list[str], sent: Mapping[str, Any]) -> bool:
         """Whether the token cap has another name, or a largest value."""
         cap = next((name for name in CAPS if name in sent), None)
         if cap is None:
@@ -223,7 +224,7 @@ class Endpoint:
             return True
         return False
 
-    def _form_learned(self, texts: list[str], sent: Options) -> bool:
+    def _form_learned(self, texts: list[str], sent: Mapping[str, Any]) -> bool:
         """Whether pictures, alternatives of tokens or replies have another form."""
         said = ". ".join(texts)
         if _STREAM.search(said) and not sent.get("stream"):
@@ -259,7 +260,7 @@ class Endpoint:
         yield from (frozenset(fields[:count]) for count in range(2, len(fields) + 1))
 
     # ------------------------------------------------------------------ what is kept and said
-    def findings(self) -> Fields:
+    def findings(self) -> Mapping[str, object]:
         """What the next launch begins with, as JSON values; empty before the first answer."""
         if not self.answered:
             return {}
@@ -278,7 +279,7 @@ class Endpoint:
             self._findings = {name: value for name, value in found.items() if value}
         return self._findings
 
-    def recall(self, findings: Fields) -> None:
+    def recall(self, findings: Mapping[str, object]) -> None:
         """Begins with the findings of an earlier launch. Entries of another form are ignored: they are found again."""
         if not findings:
             return

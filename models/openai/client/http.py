@@ -195,7 +195,7 @@ class Client:
         self,
         path: str,
         body: Body,
-        read: Callable[[JsonObject], Value],
+        read: Callable[[dict[str, object]], Value],
         smaller: Smaller | None = None,
         *,
         tentative: bool = False,
@@ -215,7 +215,7 @@ class Client:
         self,
         path: str,
         body: Body,
-        read: Callable[[JsonObject], Value],
+        read: Callable[[dict[str, object]], Value],
         smaller: Smaller | None,
         tentative: bool,
     ) -> tuple[Value, int]:
@@ -341,7 +341,7 @@ class Client:
         """(status, content) of a page below one of the addresses; empty where it is no JSON object. Raises Unreachable."""
         return await self._page(joined(url, path), None)
 
-    async def _page(self, url: httpx.URL, content: bytes | None) -> tuple[int, JsonObject]:
+    async def _page(self, url: httpx.URL, content: bytes | None) -> tuple[int, dict[str, object]]:
         method = "GET" if content is None else "POST"
         request = httpx.Request(method, url, headers=self.headers, content=content)
         try:
@@ -376,7 +376,9 @@ class Client:
         """Full jitter: a random wait up to the capped exponential, so that clients do not retry all at once."""
         return self.draw.uniform(0, min(self.limits.max_wait, self.limits.base_wait * 2.0 ** min(tries - 1, 60)))
 
-    async def _attempt(self, path: str, content: bytes, read: Callable[[JsonObject], Value], tries: Tries) -> Value:
+    async def _attempt(
+        self, path: str, content: bytes, read: Callable[[dict[str, object]], Value], tries: Tries
+    ) -> Value:
         server, probe = await self.servers.choose()
         tries.begin(asyncio.get_running_loop().time(), self._paused())
         try:
@@ -437,7 +439,7 @@ class Client:
         known = self._targets.get((server.url, path))
         return known or self._targets.setdefault((server.url, path), joined(server.url, path))
 
-    def _content(self, reply: httpx.Response) -> JsonObject:
+    def _content(self, reply: httpx.Response) -> dict[str, object]:
         if reply.status_code != 200:
             raise self._refusal(reply.status_code, reply)
         if len(reply.content) > (most := int(self.limits.max_reply_mb * MEGABYTE)):

@@ -20,7 +20,7 @@ TOLERANCE = 1e-3
 """A log-probability is at most 0, barring rounding."""
 
 
-def first_token(reply: Fields) -> dict[str, float]:
+def first_token(reply: Mapping[str, object]) -> dict[str, float]:
     """The log-probabilities of the likeliest first tokens by text, likeliest first; empty if the reply has none.
 
     Two tokens can have the same text if it is decoded without its space. The likelier one counts.
@@ -118,7 +118,7 @@ UNKNOWN: Token = (None, math.nan, False)
 LONE_SPACES = (" ", "\u2581")
 
 
-def prompt_tokens(reply: Fields) -> list[Token] | None:
+def prompt_tokens(reply: Mapping[str, object]) -> list[Token] | None:
     """Each prompt token after the first; None if the reply has no `prompt_logprobs`.
 
     A position holds the prompt's token and the likeliest one. A single entry is both; of two, the prompt's is the one whose
@@ -147,7 +147,7 @@ def _is_rank(value: object) -> bool:
     return type(value) is int and value >= 1
 
 
-def echoed_score(reply: Fields, context: str, continuation: str) -> tuple[float, bool] | None:
+def echoed_score(reply: Mapping[str, object], context: str, continuation: str) -> tuple[float, bool] | None:
     """The score of the continuation in a completion with `echo`; None if the server echoes no numbers.
 
     vLLM and OpenAI give each token's offset in the text. SGLang gives -1 for all, so that its tokens are read from the end.
@@ -170,7 +170,7 @@ def echoed_score(reply: Fields, context: str, continuation: str) -> tuple[float,
     return continuation_score(prompt, continuation) if prompt else None
 
 
-def _echoed(logprobs: Fields) -> list[Token]:
+def _echoed(logprobs: Mapping[str, object]) -> list[Token]:
     """All tokens of an echoed text. The first has no number, since no token precedes it."""
     texts, numbers, tops = logprobs.get("tokens"), logprobs["token_logprobs"], logprobs.get("top_logprobs") or []
     if not (

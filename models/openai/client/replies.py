@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import reprlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
@@ -23,7 +23,7 @@ LONGEST_NAME = 200
 """Characters of a model's name that are recorded."""
 
 
-def choice_of(reply: Fields) -> JsonObject:
+def choice_of(reply: Mapping[str, object]) -> dict[str, object]:
     """The first choice. Raises Passing if there is none."""
     match reply.get("choices"):
         case [dict() as choice, *_]:
@@ -33,7 +33,7 @@ def choice_of(reply: Fields) -> JsonObject:
 
 
 def read_text(
-    reply: Fields,
+    reply: Mapping[str, object],
     until: Sequence[str],
     clean: Callable[[str], str] = lambda text: text,
     *,
@@ -87,7 +87,7 @@ def read_text(
     return Answer(answer, ended=ended, reasoning=reasoning or None, **known)
 
 
-def calls_of(message: Fields) -> list[str]:
+def calls_of(message: Mapping[str, object]) -> list[str]:
     """The calls that a message has in a field, each as text. Arguments that are no JSON stay as they are.
 
     >>> calls_of({"tool_calls": [{"function": {"name": "zoom", "arguments": "{}"}}]})
@@ -106,7 +106,7 @@ def calls_of(message: Fields) -> list[str]:
     return texts
 
 
-def ending_in(choice: Fields, tools: bool = False) -> Ending:
+def ending_in(choice: Mapping[str, object], tools: bool = False) -> Ending:
     """How a choice ended: by its reason, by an error beside it, or by a call of a tool that the reason does not mention."""
     if error := choice.get("error"):
         return Ending("filtered" if says_filtered(error) else "failed", not says_filtered(error), "error")
@@ -115,7 +115,7 @@ def ending_in(choice: Fields, tools: bool = False) -> Ending:
     return ending_of("tool_calls", tools=tools) if calls and ending.ended == "stop" else ending
 
 
-def check_ending(reply: Fields) -> None:
+def check_ending(reply: Mapping[str, object]) -> None:
     """Raises Passing for a reply of log-probabilities whose choice broke off. Of its text nothing is read, so any end will do."""
     choice = choice_of(reply)
     ending = ending_in(choice)
@@ -123,7 +123,7 @@ def check_ending(reply: Fields) -> None:
         raise Passing(ending.fault, said=choice.get("error") or None)
 
 
-def message_text(message: Fields) -> tuple[object, str]:
+def message_text(message: Mapping[str, object]) -> tuple[object, str]:
     """(the content, the refusal) of a message. A refusal has a field of its own, or is a part of the content.
 
     Content may be a list of parts, as that of Mistral: its texts are joined, and `reasoning_of` reads the others.

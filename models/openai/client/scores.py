@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mm_eval.values.errors import MMEvalError, ModelError
-from mm_eval.values.types import Answer, Instance, JsonObject, UpperBound
+from mm_eval.values.types import Answer, Instance, UpperBound
 
 from .errors import Closed, Fatal, Passing
 from .http import Body, Client
@@ -103,12 +103,12 @@ class Scores:
         temperature is 1: some servers divide by it.
         """
         first = group[0]
-        fields: JsonObject = {self._max_tokens_name: 1, "temperature": 1.0}
+        fields: dict[str, object] = {self._max_tokens_name: 1, "temperature": 1.0}
         plain, most = isinstance(first.context, str), self._writing().likeliest
         fields |= {"logprobs": most} if plain else {"logprobs": True, "top_logprobs": most}
         path, body = self._body(first, fields)
 
-        def read(reply: JsonObject) -> tuple[dict[str, float], dict[str, int]]:
+        def read(reply: dict[str, object]) -> tuple[dict[str, float], dict[str, int]]:
             check_ending(reply)
             top = first_token(reply)
             if not top and self._by_token:
@@ -174,11 +174,11 @@ class Scores:
             return ModelError(REFUSAL, hint=HINT)
         continuation = str(instance.continuation)
         plain = isinstance(instance.context, str)
-        fields: JsonObject = {self._max_tokens_name: 1, "temperature": 0.0}
+        fields: dict[str, object] = {self._max_tokens_name: 1, "temperature": 0.0}
         fields |= {"echo": True, "logprobs": 1} if plain else {"prompt_logprobs": 1}
         path, body = self._body(instance, fields, prefill=continuation)
 
-        def read(reply: JsonObject) -> Answer:
+        def read(reply: dict[str, object]) -> Answer:
             check_ending(reply)
             tokens = prompt_tokens(reply)  # vLLM has them beside an echo too, without the echo's trouble with BOS
             if tokens is not None:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mm_eval.values.errors import ConfigError
-from mm_eval.values.types import Fields, JsonObject
 
 from .errors import Unreachable
 from .http import Client
@@ -21,7 +20,7 @@ FIELDS = ("root", "parent", "meta")
 PASSING = (408, 425, 429)
 
 
-async def served_by(client: Client, model: str, named: str = "") -> Fields | None:
+async def served_by(client: Client, model: str, named: str = "") -> Mapping[str, object] | None:
     """What the servers say of a model: empty for nothing, None where none of them was reached.
 
     named: what the user calls the checkpoint. Without it, ConfigError where two servers say different things.
@@ -40,7 +39,7 @@ async def served_by(client: Client, model: str, named: str = "") -> Fields | Non
     return said
 
 
-def difference(one: Fields, other: Fields) -> str:
+def difference(one: Mapping[str, object], other: Mapping[str, object]) -> str:
     """The first thing that two servers say differently.
 
     >>> difference({"root": "/ckpt/step-100"}, {"root": "/ckpt/step-200"})
@@ -50,7 +49,7 @@ def difference(one: Fields, other: Fields) -> str:
     return f"{name} is {one.get(name)!r} and {other.get(name)!r}"
 
 
-async def _said_by(client: Client, url: str, model: str) -> Fields | None:
+async def _said_by(client: Client, url: str, model: str) -> Mapping[str, object] | None:
     try:
         status, reply = await client.page(url, "/models")
     except Unreachable:
@@ -64,7 +63,7 @@ async def _said_by(client: Client, url: str, model: str) -> Fields | None:
     return {name: clean(value) if isinstance(value, str) else value for name, value in said.items()}
 
 
-def said_of(model: str, entries: Sequence[Fields]) -> JsonObject:
+def said_of(model: str, entries: Sequence[Mapping[str, object]]) -> dict[str, object]:
     """What tells a model from others of its name, by the entries of a list of models.
 
     A server with one model answers by it to any name.

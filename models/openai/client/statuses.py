@@ -10,8 +10,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
 
-from mm_eval.values.types import Fields
-
 from .endpoint import read_refusal
 
 PASSING = frozenset({408, 409, 424, 425, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
@@ -168,7 +166,7 @@ def signature(status: int, said: str) -> str:
     return f"{status} {text[:160]}"
 
 
-def stated_status(content: Fields) -> int | None:
+def stated_status(content: Mapping[str, object]) -> int | None:
     """The HTTP status in the `code` of an error inside a reply of status 200; None if there is none."""
     error = content.get("error")
     code = error.get("code") if isinstance(error, dict) else content.get("code")

@@ -11,7 +11,7 @@ MERGED = ("content", "reasoning_content", "reasoning", "refusal")
 """Texts of a message that come in pieces."""
 
 
-def streamed(text: str) -> JsonObject | None:
+def streamed(text: str) -> dict[str, object] | None:
     """The reply of a stream, in the form of one that was not streamed; None if the text is not a stream.
 
     Lines of comments (`: OPENROUTER PROCESSING`) and events other than data are ignored. An error in the stream is the reply.
@@ -26,8 +26,8 @@ def streamed(text: str) -> JsonObject | None:
     if not data:
         rest = "\n".join(line for line in lines if not line.startswith(":")).strip()
         return _object(rest) if rest and rest != text.strip() else None
-    reply: JsonObject = {}
-    choice: JsonObject = {}
+    reply: dict[str, object] = {}
+    choice: dict[str, object] = {}
     for piece in data:
         if piece == "[DONE]":
             break
@@ -40,7 +40,7 @@ def streamed(text: str) -> JsonObject | None:
     return {**reply, "choices": [choice]} if choice else reply
 
 
-def _object(text: str) -> JsonObject | None:
+def _object(text: str) -> dict[str, object] | None:
     try:
         found = json.loads(text)
     except (ValueError, RecursionError):
@@ -48,7 +48,7 @@ def _object(text: str) -> JsonObject | None:
     return found if isinstance(found, dict) else None
 
 
-def _add(reply: JsonObject, choice: JsonObject, event: JsonObject) -> None:
+def _add(reply: dict[str, object], choice: JsonObject, event: JsonObject) -> None:
     """Adds an event to the reply and to its first choice."""
     reply.update({name: value for name, value in event.items() if name != "choices" and value is not None})
     choices = event.get("choices")

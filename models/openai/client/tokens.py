@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from mm_eval.values.errors import ModelError
-from mm_eval.values.types import Answer, JsonObject
+from mm_eval.values.types import Answer
 
 from .endpoint import CAPS
 from .errors import Unreachable
@@ -34,7 +34,9 @@ CAN_NOT = (
 class Look(Protocol):
     """`Client.look`: a reply to what is not a question; {} where the server has no answer. Raises Unreachable."""
 
-    async def __call__(self, path: str, content: bytes | None = None, *, at_root: bool = False) -> JsonObject: ...
+    async def __call__(
+        self, path: str, content: bytes | None = None, *, at_root: bool = False
+    ) -> dict[str, object]: ...
 
 
 @dataclass(frozen=True)

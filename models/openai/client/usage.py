@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from mm_eval.engine.prices import token_counts
-from mm_eval.values.types import Fields
 
 DETAILS = {
     "video_tokens": (("prompt_tokens_details", "multimodal_tokens", "video"),),
@@ -17,7 +16,7 @@ DETAILS = {
 """Where the parts of the two counts stand: OpenAI, DeepSeek (prompt_cache_hit_tokens), vLLM (multimodal_tokens), litellm."""
 
 
-def usage_of(reply: Fields) -> dict[str, int]:
+def usage_of(reply: Mapping[str, object]) -> dict[str, int]:
     """The valid token counts of a reply. Parts of a count ("cached_tokens", ...) are given where there are any.
 
     prompt_tokens includes cached ones and pictures, completion_tokens includes reasoning. Gemini and xAI leave reasoning out
@@ -42,7 +41,7 @@ def usage_of(reply: Fields) -> dict[str, int]:
     return found
 
 
-def _count_at(usage: Fields, place: tuple[str, ...]) -> int:
+def _count_at(usage: Mapping[str, object], place: tuple[str, ...]) -> int:
     value: object = usage
     for name in place[:-1]:
         value = value.get(name) if isinstance(value, Mapping) else None

@@ -16,7 +16,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mm_eval.values.types import ENDINGS, Fields, Options
+from mm_eval.values.types import ENDINGS, Fields
 from mm_eval.verbs.exports.logs.files import (
     OddValue,
     as_list,
@@ -148,7 +148,7 @@ def _rows(path: Path, key: str, own: bool) -> Iterator[LogRow]:
         yield row
 
 
-def _row(entry: Options, where: str, own: bool) -> LogRow:
+def _row(entry: Mapping[str, Any], where: str, own: bool) -> LogRow:
     resps = entry.get("resps", entry.get("filtered_resps"))  # lmms-eval leaves them out where no filter changed them
     stated = entry.get("arguments")
     if not isinstance(stated, (dict, list, type(None))):

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 from mm_eval.values.errors import kind_and_text
 from mm_eval.values.run_files import json_value
 from mm_eval.values.types import ENDINGS as EVERY_ENDING
-from mm_eval.values.types import IMAGE_MARK, Fields, JsonObject, Options
+from mm_eval.values.types import IMAGE_MARK, JsonObject, Options
 from mm_eval.verbs.exports.logs.files import (
     MOST_MEMBER,
     OddValue,
@@ -150,7 +150,7 @@ def _samples_of_json(path: Path) -> Iterator[tuple[str, int, LogRow]]:
             yield _sample(sample, path)
 
 
-def _header_of_zip(path: Path) -> Fields:
+def _header_of_zip(path: Path) -> Mapping[str, object]:
     with _archive(path) as archive:
         names = set(archive.namelist())
         for name in ("header.json", "_journal/start.json"):  # a run that was killed has no header

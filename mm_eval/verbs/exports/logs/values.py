@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from mm_eval.values.types import Fields, JsonObject, Options
+from mm_eval.values.types import Fields, JsonObject
 
 
 @dataclass(frozen=True)
@@ -186,7 +186,7 @@ def as_score(value: object) -> Any:
     return number if math.isfinite(number) else None
 
 
-def as_numbers(stated: Options) -> tuple[dict[str, float], list[str]]:
+def as_numbers(stated: Mapping[str, Any]) -> tuple[dict[str, float], list[str]]:
     """The suite's own numbers that are finite, and a note on those that are not."""
     found = {}
     for name, value in stated.items():
