@@ -106,3 +106,4 @@ byId("earlier").addEventListener("change", async (event) => {
 addEventListener("beforeunload", (event) => { if (!saved && !localStorageWorks()) event.preventDefault(); });
 function localStorageWorks() { try { localStorage.setItem("mm-eval", "1"); return true; } catch { return false; } }
 show();
+document.documentElement.dataset.ready = "";

@@ -148,8 +148,9 @@ def stated_and_true(case: Case, repetitions: int, way):
     return (np.concatenate([pair[place] for pair in pairs]) for place in (0, 1))
 
 
+@pytest.mark.full
 def test_probabilities_hold_for_models_that_make_mistakes_together():
-    """The expected number of wrong golds is the true one within a third; independent mistakes would give far more."""
+    """Of golds that are called wrong most are; by a model of independent mistakes far fewer are than it says."""
     case = replace(CASES[1], docs=400)
     stated, wrong = stated_and_true(case, 2, lambda *given: fit(*given, case.stated).probabilities)
     sure = stated > 0.5
