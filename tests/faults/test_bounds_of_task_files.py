@@ -13,7 +13,7 @@ from mm_eval.prompt import template as bounds
 from mm_eval.prompt.template import render
 from mm_eval.values.errors import ConfigError, DataError
 from tests.conftest import Ran
-from tests.sets import each_of
+from tests.sets import each_of, few
 
 BIG = "x y " * 100_000
 DOC = {"q": "text", "items": list(range(50)), "tree": [{"below": []}], "n": 3, "big": BIG}
@@ -148,15 +148,18 @@ BASE = {"doc_to_text": "question", "doc_to_target": "answer", "output_type": "ge
 @pytest.mark.usefixtures("soon")
 @pytest.mark.parametrize(
     ("entries", "line"),
-    [
-        ({"doc_to_text": f"{ENDS}Q"}, 6),
-        ({"doc_to_target": f"{ENDS}Q"}, 7),
-        ({"output_type": "multiple_choice", "doc_to_choice": f"{ENDS}Q"}, 9),
-        ({"gen_prefix": f"{ENDS}Q"}, 9),
-        ({"description": f"{ENDS}Q"}, 9),
-        ({"formats": f"{{mcqa: {{question: '{ENDS}', choices: options}}}}"}, 9),
-        ({"num_fewshot": 1, "fewshot_config": f"{{doc_to_text: '{ENDS}'}}"}, 10),
-    ],
+    few(
+        [
+            ({"doc_to_text": f"{ENDS}Q"}, 6),
+            ({"doc_to_target": f"{ENDS}Q"}, 7),
+            ({"output_type": "multiple_choice", "doc_to_choice": f"{ENDS}Q"}, 9),
+            ({"gen_prefix": f"{ENDS}Q"}, 9),
+            ({"description": f"{ENDS}Q"}, 9),
+            ({"formats": f"{{mcqa: {{question: '{ENDS}', choices: options}}}}"}, 9),
+            ({"num_fewshot": 1, "fewshot_config": f"{{doc_to_text: '{ENDS}'}}"}, 10),
+        ],
+        at=[0, 5],
+    ),
     ids=lambda value: next(reversed(value)) if isinstance(value, dict) else "",
 )
 def test_whichever_entry_renders_it_the_error_has_file_and_line_before_anything_is_asked(

@@ -63,7 +63,7 @@ def test_how_long_an_outage_may_last_is_stated(limit: str, tmp_path: Path) -> No
     assert 39 <= server.loop.time() - server.began <= 41 and "40 s" in str(outcome.stopped)
 
 
-@pytest.mark.parametrize("failure", [REFUSED, httpx.ConnectTimeout("no reply"), httpx.ReadError("reset")])
+@pytest.mark.parametrize("failure", few([REFUSED, httpx.ConnectTimeout("no reply"), httpx.ReadError("reset")], at=[0]))
 @pytest.mark.parametrize("under_way", few([1, 32], at=[0]))
 def test_a_restarted_server_fails_no_question(failure: Exception, under_way: int, tmp_path: Path) -> None:
     server = Faulty(failure, lambda now: 2 <= now < 200)
@@ -92,7 +92,7 @@ def test_a_server_that_dies_for_good_keeps_what_it_answered(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("status", few([502, 503, 504], at=[0]))
-@pytest.mark.parametrize("started", [0, 30])
+@pytest.mark.parametrize("started", few([0, 30], at=[1]))
 def test_a_server_that_loads_is_waited_for(status: int, started: int, tmp_path: Path) -> None:
     loading = httpx.Response(status, text="Loading model")
     server = Faulty(loading, lambda now: started <= now < started + 120)

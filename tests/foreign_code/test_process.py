@@ -178,6 +178,7 @@ def g(values):
     assert FunctionRef("utils.g", tmp_path / "t.yaml", 1).resolve(FOREIGN_CODE)(found) == [True, [2], 0]
 
 
+@pytest.mark.full
 def test_a_number_of_torch_or_decimal_is_a_number_here_and_itself_there(load: Load, tmp_path: Path) -> None:
     """A doc's value of a task that runs in this process may be a tensor too, and counts as its number."""
     text = """from decimal import Decimal
