@@ -77,6 +77,11 @@ class Side:
         )
 
     @property
+    def has_replies(self) -> bool:
+        """Whether anything was answered."""
+        return any(reply is not None for doc in self.docs.values() for reply in doc.replies)
+
+    @property
     def repeats(self) -> int:
         """How often each document was asked: 2 is enough to see what it answers otherwise when it is asked again."""
         return min(COMPARED, max((len(doc.replies) for doc in self.docs.values()), default=0))

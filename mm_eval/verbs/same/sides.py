@@ -194,5 +194,9 @@ def _of_run(plan: Plan, word: Word, options: RunRequest, docs: int | None) -> Ru
 
 
 def ask(plan: Plan, progress: Progress) -> dict[str, Report]:
-    """Asks the sides that are models, one after the other. What is recorded is not asked again."""
-    return run_trials(plan.asked, progress)
+    """Asks the sides that are models, one after the other. What is recorded is not asked again.
+
+    An endpoint comes first: one that can't be reached is found before weights are loaded.
+    """
+    first = sorted(plan.asked.items(), key=lambda each: each[1].model.facts.local)
+    return run_trials(dict(first), progress)

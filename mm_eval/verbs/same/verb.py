@@ -73,17 +73,17 @@ def main(args: argparse.Namespace) -> int:
     reports = ask(plan, ProgressBar())
     if any(report.exit_code == INTERRUPTED for report in reports.values()):
         return INTERRUPTED
-    for label, report in reports.items():
-        if report.results is None:
-            what = f"{plan.names[LABELS.index(label)]} has no answers to compare"
-            complain_briefly(
-                f"NOT DECIDED: {what}; its run is {report.folder}. The same command asks again what failed."
-            )
-            return 3
-    sides = [
-        Side.read(name, RecordedRun.read(plan.folder(place), include_path=args.include_path))
-        for place, name in enumerate(plan.names)
-    ]
+    silent = [label for label, report in reports.items() if report.results is None]
+    if not silent:
+        sides = [
+            Side.read(name, RecordedRun.read(plan.folder(place), include_path=args.include_path))
+            for place, name in enumerate(plan.names)
+        ]
+        silent = [label for label in reports if not sides[LABELS.index(label)].has_replies]
+    if silent:
+        names = " and ".join(plan.names[LABELS.index(label)] for label in silent)
+        complain_briefly(f"NOT DECIDED: nothing was answered by {names}. The same command asks again what failed.")
+        return 3
     found, notes = Evidence(sides[0], sides[1], rules), [f"note: {said}" for said in plan.notes]
     text = as_json(found, notes)
     RunFolder(plan.output).write("same.json", text)

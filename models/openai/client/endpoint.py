@@ -126,7 +126,7 @@ class Endpoint:
 
     @property
     def _droppable(self) -> tuple[str, ...]:
-        return *DROPPABLE, *self.beside
+        return *self.beside, *DROPPABLE
 
     # ------------------------------------------------------------------ what is sent
     def sent(self, fields: Mapping[str, Any], without: Iterable[str] = ()) -> dict[str, object]:

@@ -54,7 +54,6 @@ def same(made, tmp_path, capsys):
         ("change=sampled,share=0.6", 1, "steadiness"),
         ("change=wrong,share=0.3", 1, "accuracy"),
         ("change=fails,share=0.5", 3, None),
-        ("change=fails,share=1", 3, None),
     ],
 )
 def test_the_exit_code_is_the_verdict(same, tmp_path, second, code, level):
@@ -65,6 +64,19 @@ def test_the_exit_code_is_the_verdict(same, tmp_path, second, code, level):
     differing = [each["level"] for each in values["levels"] if each["state"] == "differs"]
     assert level is None and not differing or level in differing
     assert (tmp_path / "out" / "same.html").is_file() and [s["times_asked"] for s in values["sides"]] == [2, 2]
+
+
+def test_a_side_that_answers_nothing_is_not_decided(same):
+    said = same("", "change=fails", code=3)
+    assert "NOT DECIDED: nothing was answered by" in said.err
+
+
+def test_a_server_that_is_down_is_not_decided(made, tmp_path, capsys):
+    down = "openai,base_url=http://127.0.0.1:9/v1,model=x,max_outage=0,max_retries=0"
+    words = ["same", f"{made / 'served.py'}:Served", down, "--no_probe", "--tasks", str(made / "counted.yaml")]
+    assert main([*words, "--limit", "3", "--output_path", str(tmp_path / "out")]) == 3
+    said = capsys.readouterr()
+    assert "NOT DECIDED: nothing was answered by openai x" in said.err and "Traceback" not in said.err
 
 
 def test_a_killed_command_asks_only_what_is_owed(same, tmp_path, monkeypatch):
