@@ -10,7 +10,6 @@ from mm_eval.deciding.policy import UNDECIDED, read_policy
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.verbs.exports import hub
 from mm_eval.verbs.gate.gate import gate
-from tests.results.conftest import base, dummy_run  # noqa: F401
 from tests.sets import each_of
 
 ROWS = [
@@ -162,7 +161,7 @@ def test_dropped_documents_are_in_no_number_and_other_decisions_change_nothing(s
 
 
 @pytest.fixture(scope="module")
-def fixed(base, dummy_run, tmp_path_factory):  # noqa: F811
+def fixed(base, dummy_run, tmp_path_factory):
     """The same answers, scored by one other gold of SEED-Bench."""
     from mm_eval.cli import main
 
@@ -175,7 +174,7 @@ def fixed(base, dummy_run, tmp_path_factory):  # noqa: F811
     return folder
 
 
-def test_a_fixed_row_is_not_compared_with_one_by_the_datas_golds(cli, dummy_run, fixed, tmp_path):  # noqa: F811
+def test_a_fixed_row_is_not_compared_with_one_by_the_datas_golds(cli, dummy_run, fixed, tmp_path):
     found = cli("compare", dummy_run, fixed)
     assert found.code == 0 and "the set of golds differs on seedbench" in found.out
     table = found.out.split("\n\n")
@@ -188,7 +187,7 @@ def test_a_fixed_row_is_not_compared_with_one_by_the_datas_golds(cli, dummy_run,
     assert held.verdict == UNDECIDED and "two sets of golds" in held.checked[0].why
 
 
-def test_a_fixed_row_has_no_rank_beside_others_and_is_marked(cli, dummy_run, fixed):  # noqa: F811
+def test_a_fixed_row_has_no_rank_beside_others_and_is_marked(cli, dummy_run, fixed):
     found = cli("report", dummy_run, fixed, "--format", "md")
     assert "the set of golds differs from most models on seedbench: not ranked there" in found.out.replace("\n", " ")
     assert "1 gold fixed by golds.jsonl" in found.out
@@ -204,7 +203,7 @@ def test_the_hub_gets_no_fixed_number_and_a_card_says_it(fixed, monkeypatch):
     assert any("1 gold fixed by golds.jsonl" in name for name in names if name.startswith("seedbench"))
 
 
-def test_doubt_takes_no_run_whose_golds_are_fixed(cli, dummy_run, fixed):  # noqa: F811
+def test_doubt_takes_no_run_whose_golds_are_fixed(cli, dummy_run, fixed):
     found = cli("doubt", dummy_run, fixed)
     assert found.code == 2 and "fixed already" in found.err
 

@@ -14,7 +14,6 @@ import pytest
 
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.verbs.exports.every_eval_ever import SCHEMA_VERSION, record_of, write_record
-from tests.results.conftest import base, dummy_run, ran  # noqa: F401
 
 SCHEMA = json.loads((Path(__file__).parent / "real" / f"every_eval_ever_{SCHEMA_VERSION}.schema.json").read_text())
 """eval.schema.json of every-eval-ever 0.3.0, under the licence beside it."""
@@ -67,7 +66,7 @@ def faults(value: Any, schema: Any, at: str = "") -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def run(dummy_run):  # noqa: F811
+def run(dummy_run):
     return RecordedRun.read(dummy_run)
 
 

@@ -10,12 +10,11 @@ from mm_eval.verbs.exports import hub
 from mm_eval.verbs.exports.every_eval_ever import write_record
 from mm_eval.verbs.published.cards import read_card
 from mm_eval.verbs.published.check import check
-from tests.results.conftest import base, dummy_run, perfect, ran  # noqa: F401
 from tests.sets import each_of
 
 
 @pytest.fixture(scope="module")
-def run(dummy_run):  # noqa: F811
+def run(dummy_run):
     return RecordedRun.read(dummy_run)
 
 
@@ -24,7 +23,7 @@ def held(run, path, name="dummy"):
     return check(read_card(path, [name]), run)
 
 
-def test_every_home_of_a_number_says_the_same(cli, run, perfect, tmp_path, monkeypatch):  # noqa: F811
+def test_every_home_of_a_number_says_the_same(cli, run, perfect, tmp_path, monkeypatch):
     """The card, the release table as CSV and Markdown, the hub's file and the record of one run are equal to it."""
     data = run.results.configs["seedbench"]["dataset_path"]
     monkeypatch.setitem(hub.REGISTERED, "seedbench", hub.HubTask(data, "seed", "a test"))  # type: ignore[arg-type]
