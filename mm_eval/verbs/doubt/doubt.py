@@ -115,13 +115,16 @@ def doubt(
     if fixed := next((run for run in runs if run.results.gold_fixes is not None), None):
         hint = f"`mm-eval score {fixed.folder}` scores it by the data's golds again."
         raise ConfigError("the run was scored by golds that are fixed already.", where=str(fixed.folder), hint=hint)
-    by_task, notes = dict[str, dict[int, _Answered]](), list[str]()
+    by_task, notes, few = dict[str, dict[int, _Answered]](), list[str](), dict[str, int]()
     for name in dict.fromkeys(name for run in runs for name in run.spec["tasks"]):
         having = [place for place, run in enumerate(runs) if name in run.spec["tasks"]]
         if (only is not None and name not in only) or len(having) < LEAST_RUNS:
             continue
-        if docs_of_task := _read(runs, name, having, notes):
+        if docs_of_task := _read(runs, name, having, notes, few):
             by_task[name] = docs_of_task
+    if few:
+        said = listed([f"{name} {count:,}" for name, count in few.items()], 6)
+        notes.append(f"documents with fewer than two answers that can be compared: {said}")
     if not by_task:
         what = "the runs share no document with answers that can be compared."
         hint = (
@@ -159,8 +162,13 @@ class _Chosen(NamedTuple):
     option: str
 
 
-def _read(runs: Sequence[RecordedRun], name: str, having: Sequence[int], notes: list[str]) -> dict[int, _Answered]:
-    """The answers to the documents of a task that at least two of the runs have alike; the first run's document counts."""
+def _read(
+    runs: Sequence[RecordedRun], name: str, having: Sequence[int], notes: list[str], few: dict[str, int]
+) -> dict[int, _Answered]:
+    """The answers to the documents of a task that at least two of the runs have alike; the first run's document counts.
+
+    few: gets how many documents of the task have fewer than two answers that can be compared.
+    """
     found, others, unread = dict[int, _Answered](), 0, list[str]()
     for place in having:
         reader = Reader.of(runs[place], name)
@@ -185,9 +193,7 @@ def _read(runs: Sequence[RecordedRun], name: str, having: Sequence[int], notes: 
     compared = {doc_id: each for doc_id, each in found.items() if sum(map(bool, each.said.values())) >= LEAST_RUNS}
     shared = sum(len(each.said) >= LEAST_RUNS for each in found.values())
     if lacking := shared - len(compared):
-        notes.append(
-            f"{name}: {counted(lacking, 'document has', 'documents have')} fewer than two answers that can be compared"
-        )
+        few[name] = lacking
     return compared
 
 

@@ -276,7 +276,9 @@ def _read_table(card: Card, path: Path, first: int, table: list[list[str]], name
     metric, count = column(METRIC_HEADS), column(COUNT_HEADS)
     known = {0, metric, count}
     values = [
-        place for place, cell in enumerate(head) if place not in known and not cell.startswith(NO_RESULTS) and cell
+        place
+        for place, cell in enumerate(head)
+        if place not in known and cell not in ("", "p") and not cell.startswith(NO_RESULTS)
     ]
     mine = next((place for place in values if head[place] in names), None)
     mine = column(VALUE_HEADS) if mine is None else mine

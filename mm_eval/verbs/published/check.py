@@ -23,6 +23,10 @@ EXACT_DIGITS = 12
 """Digits up to which two ways of computing one number agree."""
 
 
+AVERAGES = ("average", "avg", "mean", "overall")
+"""Rows of tables that are made of other rows; which they are of a file does not say."""
+
+
 @dataclass(frozen=True)
 class Held:
     """A published number. row: the run's row, "" for none. ours: its number as it would be printed. faults: where they differ."""
@@ -50,7 +54,9 @@ class Checked:
 
 def check(card: Card, run: RecordedRun) -> Checked:
     """Each number of a file, held against the run's."""
-    held = [_held(each, run) for each in card.rows]
+    averages = [each for each in card.rows if _plain(each.task) in AVERAGES and _row_of(each, run)[0] is None]
+    held = [_held(each, run) for each in card.rows if each not in averages]
+    card.notes += [f"{each.where}: {each.task} is of several rows and was not checked" for each in averages]
     found = {each.row for each in held}
     inside = {leaf for name in run.results.groups if name in found for leaf in run.results.leaves(name)}
     lacking = [name for name, row in run.results.rows.items() if row.numbers and name not in found | inside]

@@ -106,10 +106,14 @@ def test_a_card_that_hides_that_the_data_is_a_sample_differs(run, tmp_path):
 
 def test_numbers_of_another_model_are_not_taken_for_the_runs(cli, run, tmp_path):
     path = tmp_path / "release.md"
-    path.write_text("| benchmark | alpha | beta |\n|---|---|---|\n| seedbench | 1.0 | 2.0 |\n")
+    path.write_text(
+        "| benchmark | alpha | beta | p |\n|---|---|---|---|\n| seedbench | 1.0 | 2.0 | 0.1 |\n| Average | 1 | 2 | |\n"
+    )
     done = cli("check-published", path, run.folder)
     assert done.code == 2 and "numbers of alpha, beta: --name says which is the run's" in done.err
-    assert cli("check-published", path, run.folder, "--name", "beta").code == 1
+    done = cli("check-published", path, run.folder, "--name", "beta")
+    assert done.code == 1 and "1 of 1 number" in done.out and "release.md:4: Average is of several rows" in done.out
+    assert "not checked: numbers of alpha\n" in done.out
 
 
 @each_of(
