@@ -17,12 +17,11 @@ from mm_eval.results.table import (
     fitted,
     terminal_width,
     to_csv,
-    to_html,
     to_latex,
     to_markdown,
     to_text,
 )
-from mm_eval.values.safe import html, in_line, latex_comment, markdown
+from mm_eval.values.safe import in_line, latex_comment, markdown
 from mm_eval.values.words import counted
 from mm_eval.verbs.report.release.average import AVERAGE
 from mm_eval.verbs.report.release.columns import CSV_NAMES, csv_cells, gain_cell
@@ -94,12 +93,6 @@ def as_markdown(table: ReleaseTable, intervals: bool = False, categories: bool =
 def as_latex(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
     """A booktabs tabular."""
     return "\n".join([*map(latex_comment, table.gains_said), to_latex(_table(table, intervals, categories))])
-
-
-def as_html(table: ReleaseTable, intervals: bool = False, categories: bool = False) -> str:
-    """A table element, for a page of one's own or a notebook."""
-    top = "".join(f"<p>{html(said)}</p>" for said in table.gains_said)
-    return top + to_html(_table(table, intervals, categories))
 
 
 def as_csv(table: ReleaseTable, intervals: bool = True, categories: bool = True) -> str:

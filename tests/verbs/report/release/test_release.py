@@ -12,7 +12,7 @@ from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.safe import csv_cell
 from mm_eval.verbs.exports.hub import model_index
 from mm_eval.verbs.report.release.numbers import read_reference, release_table
-from mm_eval.verbs.report.release.text import as_csv, as_html, as_latex, as_markdown
+from mm_eval.verbs.report.release.text import as_csv, as_latex, as_markdown
 
 REFERENCE = """
 reported:
@@ -62,11 +62,6 @@ def test_csv_has_intervals_and_no_cell_is_a_formula(table):
     assert [csv_cell(text) for text in ("=1+1", "@x", "-2", "+1", "mme")] == ["'=1+1", "'@x", "'-2", "'+1", "mme"]
 
 
-def test_html_escapes_and_marks(table):
-    text = as_html(table)
-    assert "<b>801.50 *</b>" in text and "its &lt;b&gt;card" in text
-
-
 NAME = "Ünï|cödé_模型 *100%* & $x^2~{a}\\b#1 `[x](y)` <i>\n\x1b[31m"
 
 
@@ -83,9 +78,8 @@ def test_a_strange_name_is_text_in_every_format(perfect, worse):
         table
     )
     assert ",'=1+1," in as_csv(table)
-    for text in (as_markdown(table), latex, as_csv(table), as_html(table)):
+    for text in (as_markdown(table), latex, as_csv(table)):
         assert "\x1b" not in text
-    assert "<i>" not in as_html(table)
 
 
 @pytest.mark.full
@@ -275,8 +269,7 @@ def test_a_run_of_some_docs_is_told_wherever_its_numbers_are(cli, tmp_path):
 
 def test_what_stands_after_a_number_is_said(table):
     said = "± is half of the 95% interval."
-    for way in (as_markdown, as_html):
-        assert said in way(table, intervals=True) and said not in way(table)
+    assert said in as_markdown(table, intervals=True) and said not in as_markdown(table)
     assert "% ± is half of the 95% interval." in as_latex(table, intervals=True)
 
 
