@@ -1,5 +1,8 @@
 """A test of many values in one tries each of them and names those that fail."""
 
+import re
+from pathlib import Path
+
 import pytest
 
 from tests.sets import each_of
@@ -57,3 +60,11 @@ def test_a_name_that_the_test_does_not_take_and_values_with_marks_are_refused() 
         each_of("number", [pytest.param(1, marks=pytest.mark.full)])
     with pytest.raises(AssertionError):
         each_of("number", [])
+
+
+def test_the_recorded_runs_are_made_once_a_process() -> None:
+    """A file that imports such a fixture has one of its own: the runs were made five times in each process."""
+    folder = Path(__file__).parent
+    imported = re.compile(r"from tests\.recorded import (?:\([^)]*|[^\n]*)\b(base|dummy_run|mme_rows|perfect|worse)\b")
+    found = [path for path in folder.rglob("*.py") if imported.search(path.read_text(encoding="utf-8"))]
+    assert found == [folder / "conftest.py"]
