@@ -94,7 +94,8 @@ def _kinds(found: Evidence, level: Level) -> str:
     if not kinds or len(kinds) > 2 or len(kinds) == every:
         return ""
     parts = (
-        f"{'all ' if apart == count else ''}{apart} of {count} of {kind}" for kind, (apart, count) in kinds.items()
+        f"all {count} of {kind}" if apart == count else f"{apart} of {count} of {kind}"
+        for kind, (apart, count) in kinds.items()
     )
     return f", {' and '.join(parts)}"
 

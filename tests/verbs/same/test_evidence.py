@@ -75,7 +75,7 @@ def test_a_change_of_a_fifth_of_the_documents_is_found_by_its_level_alone(level,
     found = Evidence(side(), side("B", reply=changed(0.2, **fields)))
     assert found.verdict == OTHER
     assert {name for name, state in states(found).items() if state == DIFFERS} == {level}
-    assert "all 40 of 40 of system text" in sentence(found)
+    assert "all 40 of system text" in sentence(found)
     assert "in 20.0% of the documents" in sentence(found)
 
 
