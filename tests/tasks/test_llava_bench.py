@@ -8,7 +8,7 @@ import pytest
 from mm_eval.tasks.llava_bench.utils import gpt_score, judge_prompt, own_score, reference, relative, verdict
 
 from tests.papers.judged import replay_judged
-from tests.sets import each_of
+from tests.sets import each_of, few
 from tests.tasks.made_up import categories, prompt
 from tests.tasks.of_sample import DATA
 
@@ -80,7 +80,7 @@ def test_the_relative_score_is_a_ratio_of_means_and_not_a_mean_of_ratios() -> No
     assert (own_score(pairs), gpt_score(pairs)) == (50, 75)
 
 
-@pytest.mark.parametrize("task", ["llava_in_the_wild", "llava_bench_coco"])
+@pytest.mark.parametrize("task", few(["llava_in_the_wild", "llava_bench_coco"], at=[1]))
 def test_a_run_gives_the_three_numbers_of_each_category(cli, tmp_path: Path, task: str) -> None:
     """The sample has 4 questions of a conversation, 3 for details, and 4 of reasoning."""
     kinds = [row["category"] for row in sample_rows(task)]

@@ -13,7 +13,7 @@ from mm_eval.tasks.simplevqa.utils import correct_of_attempted, f1, judge_prompt
 from PIL import Image
 
 from mm_eval.data.media import picture_digest
-from tests.sets import each_of
+from tests.sets import each_of, few
 from tests.tasks.answers import prompt
 from tests.tasks.judged import JUDGE, judged, write_replies
 from tests.tasks.of_sample import DATA
@@ -116,7 +116,9 @@ def test_a_judged_run_by_hand(cli, tmp_path) -> None:
     assert list(found) == ["Chinese", "English"] and found["English"]["is_correct,none"] == pytest.approx(1 / 4)
 
 
-@pytest.mark.parametrize("missing", [{"resps": [""], "ended": "filtered"}, {"resps": ["<think>a capital"]}])
+@pytest.mark.parametrize(
+    "missing", few([{"resps": [""], "ended": "filtered"}, {"resps": ["<think>a capital"]}], at=[0])
+)
 def test_a_missing_answer_is_incorrect_and_an_empty_one_is_not_attempted(cli, tmp_path, missing) -> None:
     """A filter, or a cap that ends the reasoning, must not give a better f1 than wrong answers do."""
     names = ("is_correct", "is_incorrect", "is_not_attempted", "accuracy_given_attempted", "f1")
