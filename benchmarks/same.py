@@ -140,7 +140,7 @@ def sides(top: Path) -> dict[str, Callable[[], str]]:
 
     return {
         "nothing": lambda: MODEL,
-        "bfloat16": lambda: f"{MODEL},dtype=bfloat16",
+        "bfloat16 in place of float32": lambda: f"{MODEL},dtype=bfloat16",
         "int8 weights": lambda: f"hf,pretrained={rounded(top / 'int8', 8)}",
         "int4 weights": lambda: f"hf,pretrained={rounded(top / 'int4', 4)}",
         "another chat template": lambda: f"hf,pretrained={with_template(top / 'template', other_turns)}",
