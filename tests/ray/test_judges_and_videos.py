@@ -1,4 +1,4 @@
-"""Local judges answer on workers, videos travel as the frames that were chosen, and sounds as their files."""
+"""Local judges answer on workers, and videos travel as the frames that were chosen."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -57,11 +57,3 @@ def test_videos_travel_as_the_chosen_frames(start: Callable[..., Any], tmp_path:
     seen.end()
     assert len(seen.noted("ask")) == 3
     assert not [path for _, path in seen.noted("open") if path.endswith(".mp4")]
-
-
-def test_sounds_travel_to_a_worker_that_hears(start: Callable[..., Any]) -> None:
-    words = ("--tasks", "mmau_mini", "--limit", "6", "--model", "tiny-qwen2-audio")
-    one, fleet = start(*words, workers=0, name="one"), start(*words, workers=1, name="fleet")
-    one.end(), fleet.end()
-    assert fleet.content() == one.content()
-    assert any(row.get("sounds") for row in fleet.answers())
