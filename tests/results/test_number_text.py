@@ -135,7 +135,7 @@ def test_a_number_outside_of_its_range_is_said_and_a_missing_answer_is_worth_wha
     )
     assert found.results["results"]["marked"]["error,none"] == 100  # as metric_list says, and not 1
     found = cli("--tasks", "marked", "--include_path", marked, "--model", "dummy")
-    assert "mark,none: it is 0.5, outside of the range 0 to 0.1 that metric_list states" in " ".join(found.out.split())
+    assert "mark: it is 0.5, outside of the range 0 to 0.1 that metric_list states" in " ".join(found.out.split())
 
 
 @pytest.mark.parametrize(
