@@ -113,5 +113,5 @@ def advice_on_missing(path: str, task: str) -> str:
         return f"It can't be loaded by name: `mm-eval fetch {task} DIR` gets it as its authors say, then use --data_root DIR."
     if found.gated:
         page = f"https://huggingface.co/datasets/{found.names[-1]}"
-        return f"It is gated ({found.terms}): accept them at {page}, and log in (`hf auth login`, or HF_TOKEN)."
+        return f"It is gated. Accept its terms ({found.terms}) at {page}, and log in (`hf auth login`, or HF_TOKEN)."
     return ""

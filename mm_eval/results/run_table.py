@@ -278,7 +278,9 @@ def merged_notes(notes: Iterable[str], keys: Sequence[str]) -> Iterator[str]:
     of: dict[str, list[str]] = {}
     for note in notes:
         key, _, rest = note.partition(": ")
-        if rest and key in keys:
+        if rest and (
+            key in keys or key.endswith(",none")
+        ):  # a number that is not kept, such as a submission, is no row's
             of.setdefault(rest, []).append(key)
         else:
             of.setdefault(note, [])

@@ -116,9 +116,9 @@ def test_a_submission_is_no_number_and_no_failure(run: Run) -> None:
     same = "{metric: same, aggregation: !function utils.stateless}"
     both = run(f"process_results: !function utils.same\nmetric_list: [{same}, {submission}]\n", "both")
     assert both.code == 0 and "submission,none" not in both.results["results"]["habits"]
-    assert "submission,none: not a number but a file" in both.out
+    assert "submission: not a number but a file" in both.out
     alone = run(f"process_results: !function utils.same\nmetric_list: [{submission}]\n", "alone")
-    assert alone.code == 3 and alone.out.count("submission,none: not a number") == 1 and "TypeError" not in alone.out
+    assert alone.code == 3 and alone.out.count("submission: not a number") == 1 and "TypeError" not in alone.out
 
 
 @pytest.mark.parametrize(

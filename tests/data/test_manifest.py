@@ -57,9 +57,8 @@ def test_the_ids_that_are_tried() -> None:
 
 
 def test_the_advice_on_a_gate_and_on_a_recipe() -> None:
-    assert "agree at https://huggingface.co/datasets/lmms-eval/VideoMMMU" in advice_on_missing(
-        "lmms-lab/VideoMMMU", "x"
-    )
+    advice = advice_on_missing("lmms-lab/VideoMMMU", "x")
+    assert "(agree to share contact information) at https://huggingface.co/datasets/lmms-eval/VideoMMMU" in advice
     assert "`mm-eval fetch mmhal DIR`" in advice_on_missing("Shengcao1006/MMHal-Bench", "mmhal")
     assert advice_on_missing("lmms-lab/MME", "mme") == advice_on_missing("own/data", "mine") == ""
 

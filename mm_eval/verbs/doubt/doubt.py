@@ -110,7 +110,7 @@ def doubt(
     Errors: ConfigError for fewer than two runs, and where they share no document that can be compared.
     """
     if len(runs) < LEAST_RUNS:
-        hint = "Better five, of several families: mm-eval doubt RUN RUN ..."
+        hint = "Five runs of several families are better: mm-eval doubt RUN RUN ..."
         raise ConfigError("at least two runs are needed.", hint=hint)
     if fixed := next((run for run in runs if run.results.gold_fixes is not None), None):
         hint = f"`mm-eval score {fixed.folder}` scores it by the data's golds again."
@@ -127,9 +127,7 @@ def doubt(
         notes.append(f"documents with fewer than two answers that can be compared: {said}")
     if not by_task:
         what = "the runs share no document with answers that can be compared."
-        hint = (
-            "Two runs need a task in common, whose main metric says which answers are right and has higher as better."
-        )
+        hint = "Two runs need a common task. Its main metric must say which answers are right, and be better if it is higher."
         raise ConfigError(what, where=", ".join(str(run.folder) for run in runs), hint=hint)
     families, why = _families(runs, by_task, together)
     fitted, docs, chosen = dict[str, Fitted](), dict[str, int](), list[_Chosen]()
@@ -184,7 +182,7 @@ def _read(
             known.said[place] = reader.said(row)
             known.options = max(known.options, options_of(row))
     if unread:
-        what = "has no main number that says which answers are right with higher as better"
+        what = "has no main number that says which answers are right and is better if it is higher"
         notes.append(f"{name}: {what} in {listed(unread, 3)}: left out")
     if others:
         notes.append(

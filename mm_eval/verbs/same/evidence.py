@@ -120,7 +120,7 @@ class Evidence:
         same = [pair for pair in found if pair.first.asked == pair.second.asked]
         if not same:
             what = "the sides have no document that both were asked in the same words"
-            what += f": {len(both):,} are asked otherwise." if both else ": no document is in both."
+            what += f": {len(both):,} are asked in other words." if both else ": no document is in both."
             hint = "Give one side as a model: it is asked what the run of the other was asked."
             raise ConfigError(what, where=f"{self.first.name} and {self.second.name}", hint=hint)
         return same
@@ -247,10 +247,10 @@ class Evidence:
                 dict.fromkeys(side.name for side, control in zip(self.sides, self.controls, strict=True) if not control)
             )
             if state == DIFFERS and not known:
-                state, more, why = OPEN, None, f"{once} was asked once, so that a difference may be its noise"
+                state, more, why = OPEN, None, f"{once} was asked once, so a difference may be its noise"
             if state == ALIKE and raw.state != ALIKE:
                 state, more = OPEN, None
-                why = f"{once} was asked once, and what the sides say otherwise may be more than its noise"
+                why = f"{once} was asked once, so its noise is not known, and the sides may differ by more than it"
         return Level(
             found.name, state, found.decides, (within[0], within[1]), far or 0.0, found.value, found.low, found.high,
             found.limit, found.docs, found.missing, differing, why, more,

@@ -38,7 +38,7 @@ from mm_eval.verbs.study.variants_text import write_samples
 
 SAID = {ALIKE: "alike", DIFFERS: "DIFFERS", OPEN: "not decided", UNTOLD: "not told"}
 WHAT = {
-    TOKENS: "the prompt's tokens are counted otherwise",
+    TOKENS: "the prompt has another number of tokens",
     PLACES: "the first tokens have other probabilities",
     TEXTS: "the texts differ",
     STEADY: "one side is less steady",
@@ -61,13 +61,13 @@ def sentence(found: Evidence) -> str:
     if found.verdict == SAME:
         told = f"{len(found.deciding)} of {len(LEVELS)} levels"
         return (
-            f"{SAME}: {first} and {second} can't be told apart at {allowed} of the documents, "
+            f"{SAME}: {first} and {second} differ in less than {allowed} of the documents, "
             f"by {told} on {counted(len(found.pairs), 'document')}."
         )
     still = [each.name for each in found.deciding if each.state == OPEN]
     why = f"{listed(still, 6)} {'is' if len(still) == 1 else 'are'} open" if still else "no level is told by both sides"
     if not still and found.asked_otherwise > len(found.pairs):
-        why = f"{found.asked_otherwise:,} documents are asked otherwise, and {len(found.pairs):,} alike"
+        why = f"{found.asked_otherwise:,} documents are asked in other words, and {len(found.pairs):,} in the same"
     return f"NOT DECIDED: whether {second} is what {first} is: {why}."
 
 
@@ -83,7 +83,7 @@ def _differs(found: Evidence, level: Level) -> str:
             f"{side.name} says something else in {percent(abs(level.value))}% more documents when it is asked again "
             f"(at least {percent(least)}%), as with sampling"
         )
-    what = WHAT.get(level.name, "answers end otherwise")
+    what = WHAT.get(level.name, "answers end differently")
     return f"{what} in {percent(level.value)}% of the documents (at least {percent(level.low)}%){_kinds(found, level)}"
 
 
@@ -184,8 +184,8 @@ def remarks(found: Evidence) -> Iterator[str]:
             yield f"{each.name} is not decided: {needed or 'its difference is about what is allowed'}."
     if places := list(_where_texts_part(found)):
         yield (
-            f"Where texts differ they part at character {statistics.median(places):,.0f} in the median, and the first of them at "
-            f"{min(places):,}."
+            f"Where texts differ, the median place of the first difference is character {statistics.median(places):,.0f}, and "
+            f"the earliest is character {min(places):,}."
         )
     offsets = list(_offsets(found))
     if offsets and len(set(offsets)) == 1:
@@ -197,23 +197,23 @@ def remarks(found: Evidence) -> Iterator[str]:
         yield f"{counted(found.asked_otherwise, 'document')} {what} asked in other words."
     names = [set(side.names) for side in found.sides]
     if all(names) and names[0] != names[1]:
-        yield "They call themselves otherwise, which proves nothing: names are chosen by who serves."
+        yield "They give themselves different names, which proves nothing: whoever serves a model chooses its name."
     for side in found.sides:
         if len(side.names) > 1:
             yield f"{side.name} answers under {len(side.names)} names: {listed(side.names, 4)}."
     docs = found.docs_needed
     least = found.smallest_found
     yield (
-        f"Documents: {docs:,} show that no more than {100 * found.rules.difference:g}% differ, where none does; these "
+        f"Documents: {docs:,} are enough to show that no more than {100 * found.rules.difference:g}% differ, if none does; these "
         f"{len(found.pairs):,} "
         + (f"find a difference of {percent(least)}% or more." if least else "can find no difference.")
         if docs
         else "No number of documents shows so small a difference."
     )
     yield (
-        "apart: documents in which A and B say otherwise; difference: that less what a side says otherwise when it is asked "
-        f"again (A again, B again). All in percent of the documents. Each bound holds at {100 * found.level:.2g}%, so that one "
-        f"model is called another by any level with a chance of at most {ALPHA:.0%}."
+        "apart: documents in which A and B differ. A again, B again: documents in which a side differs from itself when it is "
+        "asked again. difference: the first without the noise that these show. All in percent of the documents. Each bound holds "
+        f"at {100 * found.level:.2g}%, so that one model is called another by any level with a chance of at most {ALPHA:.0%}."
     )
     if PLACES in {each.name for each in found.levels if each.state != UNTOLD}:
         yield f"logprobs: apart where more than {found.tolerance:g} of the probability of one of the first tokens moved."

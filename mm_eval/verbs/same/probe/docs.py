@@ -42,8 +42,8 @@ THINGS = ["lamp", "chair", "book", "clock", "vase", "drum", "kite", "sled"]
 PLACES = ["attic", "cellar", "garden", "kitchen", "hall", "barn", "porch", "study"]
 
 REASONS = {
-    "sizes": "one picture, from 32 to 2,016 pixels and from square to 8:1: a server that resizes otherwise, or has another limit "
-    "of pixels, counts other tokens",
+    "sizes": "one picture, from 32 to 2,016 pixels and from square to 8:1: a server that resizes differently, or has another "
+    "limit of pixels, counts other tokens",
     "several pictures": "two to six pictures: their order and what stands between them is the template's matter",
     "long prompt": "about 150 to 700 words: rotary scaling, quantised caches and sliding windows show in long prompts only",
     "system text": "a system message changes the answer: routers drop it or put a text of their own before it",
