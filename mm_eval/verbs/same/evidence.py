@@ -1,10 +1,10 @@
 """Whether two sides are one model, by levels of evidence over the documents that both were asked.
 
-Each level measures how far two replies to one document are apart, from 0 to 1. Where a side was asked twice, what it says
-otherwise by itself is the noise. The difference is what replies of two sides are apart less what replies of one side are: if
-both are one model, the four replies may stand in any order, and it is 0 in the mean, whatever the noise is. A level differs if
-the lower bound of the difference is above what is allowed, and is alike if the upper bound is below it. The bounds hold for any
-distribution, at alpha divided by the number of bounds that can say "differs".
+Each level measures how far two replies to one document are apart, from 0 to 1. Where a side was asked twice, the distance of
+its own two replies is the noise. The difference is the distance between the sides less the noise: if both are one model, the
+four replies may stand in any order, and it is 0 in the mean, whatever the noise is. A level differs if the lower bound of the
+difference is above what is allowed, and is alike if the upper bound is below it. The bounds hold for any distribution, at alpha
+divided by the number of bounds that can say "differs".
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ TWO_SIDED = (SCORES, STEADY)
 CERTAIN = (TOKENS, SCORES)
 """Levels that need no control: tokens are counted and not drawn, and scores have no direction without a difference."""
 STEADY_LIMIT = 0.25
-"""What one side may say otherwise more often than the other when it is asked again. Batches make a server unsteady in few
+"""How much oftener than the other one side may change its answer when it is asked again. Batches make a server unsteady in few
 answers, sampling in most."""
 ALPHA = 0.05
 PLACES_KEPT = 8

@@ -29,7 +29,7 @@ from mm_eval.verbs.study.why import chosen_docs
 LABELS = ("a", "b")
 """The folders of the sides that are asked."""
 TIMES = 2
-"""A side is asked twice: what it says otherwise then is its noise."""
+"""A side is asked twice: what changes between the two is its noise."""
 DOCS = 200
 """Documents of a run that a model is asked, where the command does not say how many."""
 PROBE = ("probe", "probe_reasoning", "probe_tools")

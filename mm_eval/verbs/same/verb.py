@@ -1,9 +1,10 @@
 """Says whether two sides are one model: another endpoint, build, engine or chat template against weights that you have.
 
 A and B are each a model with its arguments, NAME[,key=value...], or a run folder. A model is asked a bundled probe set of 200
-documents twice: what it says otherwise then is its noise. Levels of evidence (tokens, log-probabilities, texts, endings,
-accuracy, steadiness) each have a verdict, bounds and the documents that they take. Exit codes: 0 for no difference above what
-is allowed, 1 for a difference, 3 for not decided. The same command resumes where it stopped, and asks nothing twice."""
+documents twice, and what changes between the two is its noise. Levels of evidence (tokens, log-probabilities, texts, endings,
+accuracy, steadiness) each have a verdict, bounds and the number of documents that a verdict takes. Exit codes: 0 for no
+difference above what is allowed, 1 for a difference, 3 for not decided. The same command resumes where it stopped, and asks
+nothing twice."""
 
 from __future__ import annotations
 
@@ -31,11 +32,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("first", metavar="A", help=what)
     what = "what is in question: openai,base_url=http://...,model=NAME, or a run folder; model:WORD is never a folder"
     parser.add_argument("second", metavar="B", help=what)
-    parser.add_argument("--tasks", metavar="A,B", help="ask these beside the probe set")
-    parser.add_argument("--no_probe", action="store_true", help="ask --tasks alone")
-    what = "a smaller share of differing documents does not matter (default 5)"
+    parser.add_argument("--tasks", metavar="A,B", help="ask these tasks, too")
+    parser.add_argument("--no_probe", action="store_true", help="ask the tasks alone, without the probe set")
+    what = "the share of documents that may differ (default 5)"
     add_option(parser, "difference", "PERCENT", what, rule=_PERCENT)
-    what = "only these decide: tokens,logprobs,texts,endings,accuracy,steadiness (default: all)"
+    what = "only these levels decide: tokens,logprobs,texts,endings,accuracy,steadiness (default: all)"
     parser.add_argument("--levels", metavar="A,B", help=what)
     what = (
         "how much of a token's probability may move between two builds (default by type: 0.001 float32, 0.01 float16, "
@@ -45,9 +46,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_option(
         parser, "docs", "N", "documents of a recorded run that a model is asked (default 200)", rule=COUNT_FROM_1
     )
-    what = "a run folder a side goes below it, and same.json, same.html (default: a name made of both, in ./runs)"
+    what = "the folder of both sides' run folders, same.json and same.html (default: a name made of both, in ./runs)"
     add_option(parser, "output_path", "DIR", what, rule=PATH)
-    add_option(parser, "device", "DEVICE", "of models that are loaded here")
+    add_option(parser, "device", "DEVICE", "the device of models that are loaded here")
     add_option(
         parser, "batch_size", "N", "rows per batch of models that are loaded here, or auto (default)", default="auto"
     )
