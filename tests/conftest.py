@@ -109,10 +109,18 @@ def keep() -> None:
     gc.freeze()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """A test stands in one set: `pytest -m full` runs no sweep."""
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """A test stands in one set: `pytest -m full` runs no sweep, and none of the tests of `full` that slow.txt names."""
     if both := [item.nodeid for item in items if item.get_closest_marker("full") and item.get_closest_marker("slow")]:
         raise pytest.UsageError(f"marked `full` and `slow`: {', '.join(both)}")
+    named = set((ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines())
+    slow = [item for item in items if item.get_closest_marker("full") and item.nodeid in named]
+    for item in slow:
+        item.add_marker("slow")
+    if "slow" not in config.option.markexpr.replace("not slow", ""):
+        config.hook.pytest_deselected(items=slow)
+        items[:] = [item for item in items if item not in set(slow)]
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:

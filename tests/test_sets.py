@@ -8,6 +8,13 @@ import pytest
 from tests.sets import each_of
 
 
+def test_each_test_that_is_named_as_slow_is_there() -> None:
+    root = Path(__file__).parent.parent
+    for name in (root / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines():
+        file, _, test = name.partition("::")
+        assert f"def {test.partition('[')[0]}(" in (root / file).read_text(encoding="utf-8"), name
+
+
 @pytest.fixture(scope="module")
 def least() -> int:
     return 2

@@ -150,8 +150,9 @@ def test_no_label_is_clipped_or_covered_on_a_phone(opened, pages) -> None:
 @pytest.mark.parametrize(
     ("width", "dark"),
     [
-        *(pytest.param(width, False, marks=pytest.mark.full) for width in WIDTHS),
+        pytest.param(1400, False, marks=pytest.mark.full),
         pytest.param(1024, True, marks=pytest.mark.full),
+        *(pytest.param(width, False, marks=pytest.mark.slow) for width in WIDTHS if width != 1400),
         *(pytest.param(width, True, marks=pytest.mark.slow) for width in WIDTHS if width != 1024),
     ],
 )
