@@ -115,7 +115,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if both := [item.nodeid for item in items if item.get_closest_marker("full") and item.get_closest_marker("slow")]:
         raise pytest.UsageError(f"marked `full` and `slow`: {', '.join(both)}")
     named = set((ROOT / "tests" / "slow.txt").read_text(encoding="utf-8").splitlines())
-    slow = [item for item in items if item.get_closest_marker("full") and item.nodeid in named]
+    full = (item for item in items if item.get_closest_marker("full"))
+    slow = [item for item in full if {item.nodeid, item.nodeid.partition("[")[0]} & named]
     for item in slow:
         item.add_marker("slow")
     if "slow" not in config.option.markexpr.replace("not slow", ""):
