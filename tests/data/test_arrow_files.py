@@ -66,7 +66,10 @@ def test_all_bundled_data_is_read_without_datasets_and_as_datasets_reads_it() ->
     assert len(found) > 90
     for folder, name, split in found:
         ours = read_rows(str(folder), [name], split, {})
-        if folder.name == "ChartQAPro":  # its pictures are plain bytes, which `datasets` casts
+        if folder.name in (
+            "ChartQAPro",
+            "fleurs",
+        ):  # pictures as plain bytes, and a card's types: `datasets` reads them
             assert ours is None
             continue
         assert ours is not None, f"{folder} {name} {split}"
