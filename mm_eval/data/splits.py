@@ -170,6 +170,10 @@ def _by_names(folder: Path) -> dict[str, list[Path]] | None:
     return {split: [file for of, file in shards if of == split] for split in order}
 
 
+MEDIA: Mapping[str, dict[str, object]] = {"image": {"_type": "Image"}, "audio": {"_type": "Audio"}}
+"""Columns of media by their names in cards."""
+
+
 def _columns(stated: Sequence[Mapping[str, Any]]) -> JsonObject:
     return {each["name"]: _feature({key: part for key, part in each.items() if key != "name"}) for each in stated}
 
@@ -194,8 +198,12 @@ def _feature(stated: Mapping[str, Any]) -> dict[str, object]:
             "names": [names[number] for number in sorted(names, key=int)] if isinstance(names, dict) else names,
             "_type": "ClassLabel",
         }
+    if kind == "audio" and set(value) <= {
+        "sampling_rate"
+    }:  # to which `datasets` would convert; samples stay as they are here
+        return {"_type": "Audio"}
     if kind != "dtype":
         raise ValueError(f"the feature {stated!r:.80}")
     if isinstance(value, str):
-        return {"_type": "Image"} if value == "image" else {"dtype": value, "_type": "Value"}
+        return MEDIA.get(value) or {"dtype": value, "_type": "Value"}
     return _feature(value)

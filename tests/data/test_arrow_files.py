@@ -7,6 +7,7 @@ digits that somebody wrote (`with_short_floats`): the stored rows, and so the fi
 import io
 import json
 import os
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ from mm_eval.data.arrow_files import read_rows
 from mm_eval.data.as_dataset import short_floats
 from mm_eval.data.dataset import load_docs
 from mm_eval.data.docs import Docs, fingerprint_of
-from mm_eval.data.rows import Rows, with_pictures_declared
+from mm_eval.data.rows import Audio, Rows, with_pictures_declared
 from mm_eval.data.source import DataSource
 from mm_eval.data.splits import readme_header
 from mm_eval.values.errors import ConfigError, DataError
@@ -60,16 +61,28 @@ def assert_equal(ours: Rows, theirs: Any) -> None:
     )
 
 
+@pytest.mark.parametrize("stated", ["audio", {"audio": {"sampling_rate": 16000}}])
+def test_sounds_that_a_card_declares_are_read_without_datasets(tmp_path: Path, stated: object) -> None:
+    fleurs = BUNDLED / "google" / "fleurs"
+    shutil.copytree(fleurs / "en_us", tmp_path / "en_us")
+    header = readme_header(fleurs / "README.md")
+    configs = [each for each in header["configs"] if each["config_name"] == "en_us"]
+    [info] = [each for each in header["dataset_info"] if each["config_name"] == "en_us"]
+    for column in info["features"]:
+        column["dtype"] = stated if column["name"] == "audio" else column["dtype"]
+    card = {"configs": configs, "dataset_info": [info]}
+    (tmp_path / "README.md").write_text(f"---\n{json.dumps(card)}\n---\n")
+    ours = read_rows(str(tmp_path), ["en_us"], "test", {})
+    assert ours is not None and ours.features["audio"] == Audio()
+
+
 @pytest.mark.full
 def test_all_bundled_data_is_read_without_datasets_and_as_datasets_reads_it() -> None:
     found = list(splits())
     assert len(found) > 90
     for folder, name, split in found:
         ours = read_rows(str(folder), [name], split, {})
-        if folder.name in (
-            "ChartQAPro",
-            "fleurs",
-        ):  # pictures as plain bytes, and a card's types: `datasets` reads them
+        if folder.name == "ChartQAPro":  # its pictures are plain bytes, which `datasets` casts
             assert ours is None
             continue
         assert ours is not None, f"{folder} {name} {split}"
