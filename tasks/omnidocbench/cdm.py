@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from mm_eval.cli.say import complain, say_lines
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.files import write_atomic
@@ -108,9 +109,9 @@ def main(words: list[str] | None = None) -> int:
     parser.add_argument("--scores", metavar="FILE", help="metrics_res.json of the authors' script")
     options = parser.parse_args(words)
     try:
-        print(_done(Path(options.run), options.task, options.scores))
+        say_lines(_done(Path(options.run), options.task, options.scores))
     except MMEvalError as error:
-        print(f"mm-eval: {error}", file=sys.stderr)
+        complain(error)
         return 2
     return 0
 

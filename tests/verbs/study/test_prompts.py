@@ -138,7 +138,8 @@ def test_several_models_make_a_matrix(cli, tmp_path):
     }
     data, rows = in_page(tmp_path / "trial/prompts.html", "data"), in_page(tmp_path / "trial/prompts.html", "rows")
     assert data["models"] == ["dummy", "dummy'"] and [row["m"] for row in rows] == [0] * 30 + [1] * 30
-    assert data["sections"][0]["title"] == "Models and prompts" and data["sections"][2]["title"] == "dummy': mme"
+    assert [section["title"] for section in data["sections"]] == ["dummy: mme", "dummy': mme"]
+    assert [(row["task"], row["model"]) for row in data["heat"]] == [("mme", "dummy"), ("mme", "dummy'")]
     matrix = done.out[done.out.index("mme mme_perception_score") :]
     assert matrix.splitlines()[2].startswith("dummy ") and matrix.splitlines()[3].startswith("dummy'")
 
