@@ -24,7 +24,7 @@ from mm_eval.values.errors import DataError
 SUFFIXES = (".mp4", ".webm", ".mkv", ".avi", ".mov", ".m4v", ".ts", ".mpg", ".mpeg", ".flv", ".wmv", ".3gp", ".ogv")
 """A column's text that ends with one of these names a file with frames and not a picture."""
 
-TEXTS = (".srt", ".vtt", ".json")
+TEXTS = (".srt", ".vtt", ".json", ".jsonl")
 """Files with subtitles."""
 
 PICTURES = (

@@ -1,4 +1,4 @@
-"""Reads the subtitles of a video: SubRip (.srt), WebVTT (.vtt), or a JSON list as in LongVideoBench."""
+"""Reads the subtitles of a video: SubRip (.srt), WebVTT (.vtt), a JSON list as in LongVideoBench, or lines as in Video-MME-v2."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ TAG = re.compile(
 WEBVTT_TAG = re.compile(r"<[/\w.][^<>]*>|\{\\[^{}]*\}")
 ENTITY = re.compile(r"&(?:#\d+|#[xX][\da-fA-F]+|\w+);")
 MOST_BYTES = 2**26
+STAMPED = {"timestamp", "text"}
 CLOCKED = {"start", "end", "line"}
 """The keys of a subtitle in JSON whose times are texts."""
+WORD = {"text", "start_time", "end_time"}
+"""The keys of a word in Video-MME-v2, with its times in seconds."""
 
 
 def read_subtitles(path: str) -> tuple[Subtitle, ...]:
@@ -38,6 +41,8 @@ def read_subtitles(path: str) -> tuple[Subtitle, ...]:
         text = content.decode("utf-16" if content.startswith((BOM_UTF16_LE, BOM_UTF16_BE)) else "utf-8-sig")
         if path.lower().endswith(".json"):
             return tuple(_of_json(json.loads(text)))
+        if path.lower().endswith(".jsonl"):
+            return tuple(_of_json(json.loads(line) for line in text.splitlines() if line.strip()))
         lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
         return tuple(_of_webvtt(lines) if text.startswith("WEBVTT") else _of_subrip(lines))
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -78,13 +83,18 @@ def _subtitle(times: re.Match[str], lines: Sequence[str], tag: re.Pattern[str]) 
 
 
 def _of_json(entries: Any) -> Iterator[Subtitle]:
-    """`{"timestamp": [start, end], "text": ...}` in seconds, or `{"start": "00:00:01.5", "end": ..., "line": ...}`."""
+    """`{"timestamp": [start, end], "text": ...}` in seconds, or `{"start": "00:00:01.5", "end": ..., "line": ...}`, or a word."""
     for entry in entries:
-        if not isinstance(entry, dict) or not entry.keys() >= {"timestamp", "text"} and not entry.keys() >= CLOCKED:
-            raise ValueError(f"{entry!r:.60} has neither `timestamp` and `text` nor `start`, `end` and `line`")
+        if not isinstance(entry, dict) or not any(entry.keys() >= keys for keys in (STAMPED, CLOCKED, WORD)):
+            known = (
+                "neither `timestamp` and `text` nor `start`, `end` and `line` nor `text`, `start_time` and `end_time`"
+            )
+            raise ValueError(f"{entry!r:.60} has {known}")
         if "timestamp" in entry:
             start, end = entry["timestamp"]
             yield Subtitle(float(start), None if end is None else float(end), str(entry["text"]))
+        elif "start_time" in entry:
+            yield Subtitle(float(entry["start_time"]), float(entry["end_time"]), str(entry["text"]))
         else:
             yield Subtitle(_seconds(entry["start"]), _seconds(entry["end"]), str(entry["line"]))
 

@@ -61,3 +61,17 @@ def test_sixteen_bits_a_letter_are_read_where_the_file_says_so(tmp_path: Path) -
     path = tmp_path / "a.srt"
     path.write_bytes(f"1\n{TIMES}\né\n".encode("utf-16"))
     assert [each.text for each in read_subtitles(str(path))] == ["é"]
+
+
+def test_lines_of_json_with_a_word_each(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(
+        '{"text": "Hello", "start_time": 0.5, "end_time": 0.8}\n\n{"text": "you", "start_time": 1, "end_time": 2}\n'
+    )
+    assert [(each.start, each.end, each.text) for each in read_subtitles(str(path))] == [
+        (0.5, 0.8, "Hello"),
+        (1, 2, "you"),
+    ]
+    path.write_text('{"text": "Hello", "from": 0.5}\n')
+    with pytest.raises(DataError, match="nor `text`, `start_time` and `end_time`"):
+        read_subtitles(str(path))
