@@ -87,15 +87,13 @@ def process_results(doc: Doc, results: Sequence[str | None]) -> dict[str, Any]:
     """The mark of a question for the mean, for its group, and for its group by the authors' script, where -1 is unread."""
     kind, structure = doc["group_type"], doc["group_structure"]
     if kind not in ("relevance", "logic") or kind == "logic" and _form(structure) not in POINTS:
-        raise DocError(
-            f"a group {kind!r} of structure {structure!r:.60} is unknown; logic has one of {', '.join(POINTS)}."
-        )
+        raise DocError(f"a group {kind!r} of structure {structure!r:.60} is unknown; known are {', '.join(POINTS)}.")
     letter = letter_of(results[0] or "")
     right = letter == doc["answer"]
     item = {"group": doc["video_id"], "place": doc["place"], "kind": kind, "structure": structure}
     as_script = {**item, "mark": int(right) if letter else -1}
-    rule = "letter" if letter else UNPARSED
-    return {"acc": float(right), "score": {**item, "mark": int(right)}, "script_score": as_script, "__rule__": rule}
+    scores = {"acc": float(right), "score": {**item, "mark": int(right)}, "script_score": as_script}
+    return scores | {"__rule__": "letter" if letter else UNPARSED}
 
 
 def _form(structure: object) -> str:

@@ -59,7 +59,7 @@ TABLES = ("metadata", "categories", "dataset_mirrors", "fewshot_config")
 """Keys that hold facts, a line each, or the text of worked examples: their lines don't count."""
 LONGER = {"bbh.yaml", "mme.yaml", "mmlu.yaml", "mmmu_val.yaml"}
 """Files with more lines: a metric or a member a line."""
-SEVERAL = {"docvqa": 2, "egoschema": 2, "mathverse": 2, "mvbench": 4, "refcoco": 3}
+SEVERAL = {"docvqa": 2, "egoschema": 2, "mathverse": 2, "mvbench": 4, "ovo_bench": 2, "refcoco": 3}
 """Modules that write the samples of several benchmarks, or of one with many versions, videos or sources of videos."""
 SEVERAL |= {"covost2": 2, "fleurs": 4, "librispeech": 3, "mmar": 4, "mmau": 6, "videomme": 2}
 """Those with many clips of sound."""
