@@ -84,10 +84,10 @@ def read_policy(path: str) -> Policy:
             clauses[str(name)] = _clause(str(name), value, config.where(name))
         except ConfigError as error:
             found.append(error)
-    if not clauses:
+    if not clauses and not found:
         hint = "Such as default: {loss: 0.5}, or mme: {loss: 20}."
         found.append(ConfigError("the policy states no loss of any benchmark.", where=path, hint=hint))
-    elif all(clause.advisory for clause in clauses.values()):
+    elif clauses and all(clause.advisory for clause in clauses.values()):
         found.append(ConfigError("every clause is advisory, so nothing can decide.", where=path))
     raise_all(found)
     default = clauses.pop(DEFAULT, None)

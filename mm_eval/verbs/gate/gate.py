@@ -4,7 +4,8 @@ A clause holds if the upper bound of the loss is below what it allows, and is br
 one-sided bounds of the paired difference, clustered by picture, at alpha divided by the number of clauses that decide. So a GO
 for a model that loses too much somewhere, and a NO-GO for one that does not, each have a chance of at most alpha.
 
-Documents that failed in one of the runs are not left out as if nothing had happened: the bounds hold whatever their scores are.
+Documents that failed in one of the runs, or that one did not ask, are not left out as if nothing had happened: the bounds hold
+whatever their scores are.
 """
 
 from __future__ import annotations
@@ -35,8 +36,8 @@ class Checked:
 
     change: None where there is no number to compare. loss: of the run against the reference, positive where it is worse.
     margin: what is allowed. low, high: the bounds of the loss; None where there is none. All three are differences of numbers,
-    not yet in the table's unit. missing: documents that were asked in both runs and have no score in one. why: what keeps the
-    clause from being decided.
+    not yet in the table's unit. missing: documents that have no score in one of the runs. why: what keeps the clause from
+    being decided.
     """
 
     name: str
@@ -169,8 +170,10 @@ def _checked(
     found = replace(open_, change=change, loss=loss, margin=margin, low=low, high=high)
     if high is None:
         return replace(found, why=loss.note.rstrip(".") or "the difference has no interval")
-    missing = {leaf: _missing(run, reference, leaf, key) for leaf in reference.results.leaves(name)}
-    return _with_missing(found, missing, reference) if any(missing.values()) else found
+    missing = {
+        leaf: _missing(run, reference, leaf, key, everything=looked is None) for leaf in reference.results.leaves(name)
+    }
+    return _with_missing(found, missing, reference) if any(count for count, _ in missing.values()) else found
 
 
 def _after_looking(name: str, run: RecordedRun, reference: RecordedRun) -> JsonObject | None:
@@ -215,36 +218,45 @@ def _key(name: str, clause: Clause, reference: RecordedRun) -> MetricKey:
     return found
 
 
-def _missing(run: RecordedRun, reference: RecordedRun, task: str, key: MetricKey) -> int:
-    """The documents of a task that both runs asked, and of which one has no score: failed, or not answered yet."""
+def _missing(run: RecordedRun, reference: RecordedRun, task: str, key: MetricKey, everything: bool) -> tuple[int, int]:
+    """How many documents of a task one run has no score of, and how many both have.
+
+    One has failed, is not answered yet, or was not asked, as under --limit.
+    everything: False where both stopped by the policy, whose bounds hold at any number of documents: only those that both asked
+    count then.
+    """
     if task not in run.tasks or task not in reference.tasks:
-        return 0
-    mine, other = run.recorded_docs(task), reference.recorded_docs(task)
-    both = [i for i in mine if i in other and mine[i].doc == other[i].doc]
+        return 0, 0
+    docs = [side.recorded_docs(task) for side in (run, reference)]
     scores = [side.tasks[task].values.get(key, {}) for side in (run, reference)]
-    return sum((i in scores[0]) != (i in scores[1]) or not (mine[i].answered and other[i].answered) for i in both)
+    both = {i for i in docs[0].keys() & docs[1].keys() if docs[0][i].doc == docs[1][i].doc}
+    found = sum((i in scores[0]) != (i in scores[1]) or not all(side[i].answered for side in docs) for i in both)
+    if everything:
+        of_one = [(i, side, own) for side, own in zip(docs, scores, strict=True) for i in side.keys() - both]
+        found += len({i for i, side, own in of_one if i in own or not side[i].answered})
+    return found, sum(i in scores[0] and i in scores[1] for i in both)
 
 
-def _with_missing(found: Checked, missing: Mapping[str, int], reference: RecordedRun) -> Checked:
+def _with_missing(found: Checked, missing: Mapping[str, tuple[int, int]], reference: RecordedRun) -> Checked:
     """The bounds as they hold whatever the missing documents score: each may be lost wholly, or gained wholly.
 
     Only of means of shares, and of groups of them; another number has no known worst case, and so no bounds.
     """
-    total = sum(missing.values())
+    total = sum(count for count, _ in missing.values())
     why = f"{counted(total, 'document has', 'documents have')} no score in one of the runs"
     found, low, high = replace(found, low=None, high=None, missing=total, why=why), found.low, found.high
     if low is None or high is None or found.change is None:
         return found
     key, shares = found.change.key, list[float]()
-    for leaf, count in missing.items():
+    for leaf, (count, compared) in missing.items():
         task = reference.tasks[leaf]
-        function, scored = task.aggregation(key), len(task.values.get(key, {}))
+        function = task.aggregation(key)
         whole = (
             function is not None and traits_of(function).is_mean and scale_of(function, list(task.values[key].values()))
         )
-        if whole != (0.0, 1.0) or not scored:
+        if whole != (0.0, 1.0) or not compared:
             return found
-        shares.append(min(1.0, count / scored))
+        shares.append(count / (count + compared))
     if len(shares) == 1:
         [share] = shares
         return replace(found, low=(1 - share) * low - share, high=(1 - share) * high + share)

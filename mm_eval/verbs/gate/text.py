@@ -132,7 +132,8 @@ def _what_it_takes(each: Checked) -> str:
     unit = _unit(each)
     if each.missing and unit is not None and each.high is not None:
         return (
-            f"{each.why}, and the bounds cover any score of theirs; the command of the run asks failed documents again"
+            f"{each.why}, and the bounds cover any score of theirs; the run's own command asks failed documents again, "
+            "and without --limit those that were not asked"
         )
     if each.why:
         return each.why

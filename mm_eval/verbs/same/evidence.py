@@ -36,6 +36,7 @@ LEVELS: Mapping[str, str] = {
 }
 """The levels in their order, and what each compares."""
 TWO_SIDED = (SCORES, STEADY)
+ASKED_ONCE = ("was asked once", "were asked once")
 CERTAIN = (TOKENS, SCORES)
 """Levels that need no control: tokens are counted and not drawn, and scores have no direction without a difference."""
 STEADY_LIMIT = 0.25
@@ -203,24 +204,33 @@ class Evidence:
 
     def _untold(self, name: str) -> str:
         """Why the sides do not tell a level; empty where both do."""
-        told: dict[str, tuple[Callable[[Asked], bool], str]] = {
+        told: dict[str, tuple[Callable[[Asked], bool], str, str]] = {
             TOKENS: (
                 lambda doc: any(r is not None and r.tokens is not None for r in doc.replies),
                 "counts no prompt tokens",
+                "count no prompt tokens",
             ),
-            PLACES: (lambda doc: any(r is not None and r.places for r in doc.replies), "has no log-probabilities"),
-            SCORES: (lambda doc: doc.score is not None, "has no scores of right and wrong"),
-            STEADY: (lambda doc: len(doc.replies) > 1, "was asked once"),
+            PLACES: (
+                lambda doc: any(r is not None and r.places for r in doc.replies),
+                "has no log-probabilities",
+                "have no log-probabilities",
+            ),
+            SCORES: (
+                lambda doc: doc.score is not None,
+                "has no scores of right and wrong",
+                "have no scores of right and wrong",
+            ),
+            STEADY: (lambda doc: len(doc.replies) > 1, *ASKED_ONCE),
         }
         if name not in told:
             return ""
-        tells, said = told[name]
+        tells, *said = told[name]
         silent = [
             side.name
             for place, side in enumerate(self.sides)
             if not any(tells(pair.docs[place]) for pair in self.pairs)
         ]
-        return " and ".join(f"{each} {said}" for each in dict.fromkeys(silent))
+        return _of_sides(silent, *said) if silent else ""
 
     def _compared(self, empty: Level, apart: Callable[[Reply, Reply], float | None]) -> Level:
         """A level whose replies are apart or not."""
@@ -243,14 +253,13 @@ class Evidence:
         raw = self._bounded(empty, lambda pair: between[pair.key])
         state, why, more = found.state, found.why, found.needed
         if empty.name not in CERTAIN and not all(self.controls):
-            once = " and ".join(
-                dict.fromkeys(side.name for side, control in zip(self.sides, self.controls, strict=True) if not control)
-            )
+            without = [side.name for side, control in zip(self.sides, self.controls, strict=True) if not control]
+            once = _of_sides(without, *ASKED_ONCE)
             if state == DIFFERS and not known:
-                state, more, why = OPEN, None, f"{once} was asked once, so a difference may be its noise"
+                state, more, why = OPEN, None, f"{once}, so a difference may be its noise"
             if state == ALIKE and raw.state != ALIKE:
                 state, more = OPEN, None
-                why = f"{once} was asked once, so its noise is not known, and the sides may differ by more than it"
+                why = f"{once}, so the noise is not known, and the sides may differ by more than it"
         return Level(
             found.name, state, found.decides, (within[0], within[1]), far or 0.0, found.value, found.low, found.high,
             found.limit, found.docs, found.missing, differing, why, more,
@@ -305,6 +314,12 @@ def _less(first: float | None, second: float | None) -> float | None:
 def _mean(values: Iterable[float | None]) -> float | None:
     known = [each for each in values if each is not None]
     return sum(known) / len(known) if known else None
+
+
+def _of_sides(names: Sequence[str], of_one: str, of_both: str) -> str:
+    """ "A was asked once", or "A and B were asked once" """
+    different = list(dict.fromkeys(names))
+    return f"{' and '.join(different)} {of_both if len(different) > 1 else of_one}"
 
 
 def _within(doc: Asked, apart: Callable[[Reply, Reply], float | None]) -> float | None:

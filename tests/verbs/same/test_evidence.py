@@ -133,7 +133,7 @@ def test_a_side_that_fails_half_is_not_decided_whatever_the_rest_says():
 def test_two_runs_without_a_control_differ_in_what_is_certain_only():
     found = Evidence(side(repeats=1), side("B", repeats=1, reply=changed(1, said="no")))
     assert states(found)["texts"] == OPEN and states(found)["steadiness"] == UNTOLD and found.verdict == UNDECIDED
-    assert any("asked once, so a difference may be its noise" in said for said in remarks(found))
+    assert any("A and B were asked once, so a difference may be its noise" in said for said in remarks(found))
     found = Evidence(side(repeats=1), side("B", repeats=1, reply=changed(1, tokens=11)))
     assert states(found)["tokens"] == DIFFERS
     assert Evidence(side(repeats=1), side("B", repeats=1)).verdict == SAME
