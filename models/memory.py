@@ -29,7 +29,7 @@ from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.launch import processes, store_of
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, create_model, register_model
 from mm_eval.engine.own_code import called, is_own, keywords_of, line_in, line_of, takes_keywords
-from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
+from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, kind_and_text
 from mm_eval.values.reasoning.split import cut_at
 from mm_eval.values.types import Answer, Instance, JsonObject, Message, Options
 
@@ -229,6 +229,9 @@ class Function(Model):
                 where = line_of(function) or "evaluate"
                 raise ConfigError(f"{self.name} is {kind}.", where=where, hint=f"Give a function that {hint}.")
         parameters = _parameters(function)
+        if not _takes_messages(function):
+            hint = "Give it one parameter for them, such as def answer(messages)."
+            raise ConfigError(f"{self.name} takes no messages.", where=line_of(function) or "evaluate", hint=hint)
         self._keywords = keywords_of(function, args, skip={"generation_kwargs"}, first=1) if args or parameters else {}
         shown = {name: value if is_json(value) else called(value) for name, value in self._keywords.items()}
         super().__init__(shown, settings)
@@ -261,9 +264,9 @@ class Function(Model):
             found = self.function(messages, **given, **self._keywords)
         except MMEvalError as error:
             return error
-        except Exception as error:  # whatever a user's function raises
+        except (Exception, SystemExit) as error:  # whatever a user's function raises
             place = line_in(error)
-            said = f"{self.name} raised {type(error).__name__}: {str(error)[:500]}"
+            said = f"{self.name} raised {kind_and_text(error)[:500]}"
             return ModelError(f"{said.rstrip('.')}." if place else said, hint=f"See {place}." if place else "")
         answer = Answer(found) if isinstance(found, str) else found
         if not isinstance(answer, Answer) or not isinstance(answer.output, str):
@@ -318,6 +321,15 @@ def _parameters(function: Callable[..., object]) -> frozenset[str]:
         return frozenset(inspect.signature(function).parameters)
     except (TypeError, ValueError):  # a builtin without a signature
         return frozenset()
+
+
+def _takes_messages(function: Callable[..., object]) -> bool:
+    """Whether a function has a parameter that is filled by position."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return True
+    return any(each.kind not in (each.KEYWORD_ONLY, each.VAR_KEYWORD) for each in parameters)
 
 
 def _named(thing: object) -> str:

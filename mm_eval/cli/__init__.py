@@ -43,7 +43,7 @@ from mm_eval.cli.say import (
 )
 from mm_eval.engine.threads import chosen_by_command
 from mm_eval.package import __version__
-from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, did_you_mean
+from mm_eval.values.errors import ConfigError, MMEvalError, StoreError, did_you_mean, kind_and_text
 from mm_eval.values.run_files import UNREADABLE, odd_content
 
 log = logging.getLogger(__name__)
@@ -333,6 +333,10 @@ def _dispatch(words: list[str]) -> int:
             command = f"{shlex.join(['mm-eval', verb, *rest])} --include_path {shlex.quote(path)}"
             raise ConfigError(error.what, where=error.where, hint=f"If you trust it: {command}") from error
         raise
+    except SystemExit as error:  # its code may be 0 or 1, which say that all is done, or a verdict
+        from mm_eval.engine.own_code import line_in
+
+        raise ConfigError(f"this code ended the program ({kind_and_text(error)}).", where=line_in(error)) from error
     except UNREADABLE as error:
         if not getattr(module, "READS_FOLDERS", False):
             raise

@@ -284,7 +284,10 @@ class Asker:
         """The error of an adapter that gave something else than a request and its answer, such as the answers alone in a list."""
         name, where = type(self.model).__name__, self._line()
         if isinstance(given, (tuple, list)) and len(given) == 2 and isinstance(given[0], Instance):
-            return ModelError(f"{name} answered a request that was not made: {given[0].slot}.", where=where)
+            asked = f"{given[0].slot.name} doc {given[0].doc_id}"
+            return ModelError(
+                f"{name} answered {asked}, which was not requested or has its answer already.", where=where
+            )
         what = f"{self._method} gave {str(given)[:60]!r}"
         return ModelError(f"{what}; each thing that it yields is a pair (instance, answer).", where=where)
 

@@ -125,7 +125,7 @@ def model_boundary(outcome: Outcome) -> Iterator[None]:
         if error.owner == "store":
             raise
         outcome.stopped = error
-    except Exception as error:  # an adapter is foreign code, and this is its one boundary
+    except (Exception, SystemExit) as error:  # an adapter is foreign code, and this is its one boundary
         log.debug("The adapter raised:", exc_info=True)
         outcome.stopped = ModelError(kind_and_text(error), where=line_in(error))
 

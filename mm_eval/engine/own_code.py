@@ -7,6 +7,7 @@ with faults_of(Echo, "prepare"): ...  what the code raises becomes a ConfigError
 from __future__ import annotations
 
 import inspect
+import json
 import sysconfig
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -28,6 +29,11 @@ _ELSEWHERE = tuple(
 """The folders of code that is not the user's."""
 TYPED: Mapping[str, Callable[[str], Any]] = {"int": whole_number, "float": number, "bool": switch}
 NEEDED = {"int": "a whole number", "float": "a number", "bool": "true or false"}
+JSON_KINDS: Mapping[str, tuple[type, Callable[[Any], Any]]] = {
+    "list": (list, list), "Sequence": (list, list), "tuple": (list, tuple), "set": (list, set), "dict": (dict, dict),
+    "Mapping": (dict, dict),
+}  # fmt: skip
+"""Types that are written as JSON in --model_args: what JSON gives for them, and what makes them of it."""
 
 
 def is_own(kind: type) -> bool:
@@ -82,6 +88,20 @@ def _as_declared(key: str, parameter: inspect.Parameter | None, value: object, n
     declared = _declared(parameter) if parameter is not None else ""
     if "None" in declared and value.strip().lower() in ("none", "null"):
         return None
+    if kinds := [kind for kind in JSON_KINDS if kind in declared]:
+        try:
+            found = json.loads(value)
+        except ValueError:
+            found = None
+        for kind in kinds:
+            if isinstance(found, JSON_KINDS[kind][0]):
+                return JSON_KINDS[kind][1](found)
+        if "text" in declared:
+            return value
+        example = '{"a": 1}' if kinds[0] in ("dict", "Mapping") else '["a", "b"]'
+        raise ConfigError(
+            f"{name} has {key}={value!r}; a {kinds[0]} is needed.", where=where, hint=f"Such as {key}={example}."
+        )
     for kind, read in TYPED.items():
         if kind in declared:
             found = read(value)
@@ -101,9 +121,10 @@ def _declared(parameter: inspect.Parameter) -> set[str]:
     if stated is parameter.empty:
         stated = type(parameter.default) if parameter.default not in (parameter.empty, None) else ""
     text = stated.__name__ if isinstance(stated, type) else str(stated)
-    return {word for word in ("bool", "int", "float", "str", "None", "Any") if word in _words(text)} or (
-        {"other"} if text else set()
-    )
+    named = {word for word in ("bool", "int", "float", "str", "None", "Any", *JSON_KINDS) if word in _words(text)}
+    if {"str", "Any"} & {part.strip() for part in text.split("|")}:
+        named.add("text")  # and not the items of a list
+    return named or ({"other"} if text else set())
 
 
 def _words(text: str) -> set[str]:
@@ -175,7 +196,7 @@ def faults_of(thing: object, part: str = "") -> Iterator[None]:
         yield
     except MMEvalError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if not is_own(kind) or not (where := line_in(error) or line_of(thing)):
             raise
         what = ".".join(filter(None, (called(thing), part)))

@@ -113,8 +113,8 @@ class PromptBlock:
         return dict(self.kwargs) if self.read is None else _RecordingBlock(self.kwargs, self.read)
 
     def for_template(self) -> Mapping[str, object]:
-        """The kwargs for a template, with the texts around a question where they are not stated."""
-        return {**AROUND, **self.kwargs}
+        """The kwargs for a template, with the texts around a question where they are not stated; `post_prompt:` alone is empty."""
+        return {**AROUND, **{name: "" if value is None else value for name, value in self.kwargs.items()}}
 
 
 def choose_block(

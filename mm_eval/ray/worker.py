@@ -177,7 +177,8 @@ class Worker:
             ask = getattr(model, METHODS[lease.instances[0].request_type])
             for instance, answer in ask(self._fed(lease)):
                 if (place := places.pop(id(instance), None)) is None:
-                    raise ModelError(f"{type(model).__name__} answered a request that was not made: {instance.slot}.")
+                    asked = f"{type(model).__name__} answered {instance.slot.name} doc {instance.doc_id}"
+                    raise ModelError(f"{asked}, which was not requested or has its answer already.")
                 if (found := dict(model.facts.findings)) != self._found:
                     self._found = found
                     self._events.put(("found", found))  # before the first answer that was made with it

@@ -207,8 +207,8 @@ def number_of(
         value = _as_result(function(values))
     except Undefined as undefined:
         return Number(key, None, n=len(values), note=f"it has no value: {without_objects(str(undefined))}.")
-    except Exception as error:
-        note = f"the aggregation raised {type(error).__name__}: {without_objects(str(error))}."
+    except (Exception, SystemExit) as error:
+        note = f"the aggregation raised {without_objects(kind_and_text(error))}."
         return Number(key, None, n=len(values), note=note)
     if isinstance(value, float) and not math.isfinite(value):
         return Number(key, None, n=len(values), note=f"{_not_finite(value, function, of_docs)}.")

@@ -24,6 +24,18 @@ def test_a_fault_of_our_own_is_exit_code_70_and_says_so(cli, monkeypatch: pytest
     )
 
 
+def test_code_that_ends_the_program_is_exit_code_2(cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it states: 0 would say that the run is done, and 1 would be a verdict."""
+    import mm_eval.cli.run
+
+    def ends(args: object) -> int:
+        raise SystemExit(0)
+
+    monkeypatch.setattr(mm_eval.cli.run, "main", ends)
+    done = cli("--tasks", "mme")
+    assert done.code == 2 and "this code ended the program (SystemExit: 0)" in done.err
+
+
 def test_a_full_disk_is_exit_code_3_for_a_run_and_2_for_a_report(
     cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

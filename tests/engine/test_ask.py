@@ -100,7 +100,7 @@ def test_an_adapter_that_raises_keeps_what_was_answered(tmp_path: Path) -> None:
     ("answer", "message"),
     [
         (lambda batch: list(echo(batch))[:-1], "gave no answer"),
-        (lambda batch: [*echo(batch), *list(echo(batch))[:1]], "was not made"),
+        (lambda batch: [*echo(batch), *list(echo(batch))[:1]], "was not requested or has its answer already"),
         (lambda batch: [(i, Answer(None)) for i in batch], "must be text"),
     ],
 )

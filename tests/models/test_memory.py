@@ -344,6 +344,23 @@ def steps(messages):
     yield "yes"
 def broken(messages):
     return messages["x"]
+def alone():
+    return "yes"
+def quits(messages):
+    raise SystemExit(0)
+class Quits(Model):
+    def generate(self, instances):
+        raise SystemExit(0)
+class Again(Model):
+    def generate(self, instances):
+        for instance in instances:
+            yield instance, Answer("a")
+            yield instance, Answer("b")
+class Leaves(Attribute):
+    def __init__(self):
+        raise SystemExit(1)
+def joined(messages, words: list[str] | None = None, by: dict | str = ""):
+    return "+".join(words or ()) + (by if isinstance(by, str) else "-".join(by))
 """
 
 
@@ -375,6 +392,9 @@ def test_model_args_are_the_keywords_of_a_class_and_of_a_function(own, run, tmp_
     assert own("answer", "word=no,loud=true", "function").code == 0 and answers(tmp_path / "function") == {"NO"}
     again = own("answer", "word=no,loud=true", "function")
     assert "all 2 answers were in the run folder already" in again.out, "the file says what the function is"
+    lists = 'words=["a", "b"],by={"x": 1}'
+    assert own("joined", lists, "lists").code == 0 and answers(tmp_path / "lists") == {"a+bx"}
+    assert own("joined", "by=z,words=None", "text").code == 0 and answers(tmp_path / "text") == {"z"}
 
     def answer(messages, word, generation_kwargs):
         return word * (generation_kwargs["max_new_tokens"] > 0)
@@ -409,6 +429,9 @@ def test_model_args_are_the_keywords_of_a_class_and_of_a_function(own, run, tmp_
         ("Describes", "", "own.py:41: Describes.describe gave {'self':"),
         ("answer", "wodr=a", "own.py:47: answer takes no argument 'wodr' (model_args). Did you mean 'word'?"),
         ("answer", "loud=a", "own.py:47: answer has loud='a'; true or false is needed."),
+        ("joined", "words=a", 'own.py:68: joined has words=\'a\'; a list is needed. Such as words=["a", "b"].'),
+        ("alone", "", "own.py:53: alone takes no messages. Give it one parameter for them"),
+        ("Leaves", "", "own.py:67: Leaves raised SystemExit: 1."),
         ("steps", "", "own.py:49: steps is a generator. Give a function that returns the text"),
         ("", "", "'own.py' is a Python file. Write --model own.py:NAME"),
     ],
@@ -426,6 +449,9 @@ def test_what_is_wrong_with_a_model_of_ones_own_is_one_sentence_with_its_line(ow
         ("Returns", "", "own.py:35: Returns.generate returned NoneType; it yields (instance, answer)"),
         ("Number", "", "mme doc 0: a generated answer must be text, not 3. See own.py:46."),
         ("broken", "", "str. See own.py:52."),
+        ("quits", "", "mme doc 0: quits raised SystemExit: 0. See own.py:56."),
+        ("Quits", "", "own.py:59: SystemExit: 0"),
+        ("Again", "", "Again answered mme doc 1, which was not requested or has its answer already."),
     ],
 )
 def test_what_fails_while_it_answers_has_its_line(own, name, args, said):

@@ -309,6 +309,7 @@ AROUND = "{{ pre_prompt }}{{ q }}{{ post_prompt }}"
         ),
         ({"default": {"post_prompt": " Say."}}, AROUND, "asked 0? Say."),
         (None, AROUND, "asked 0?"),
+        ({"default": {"pre_prompt": None, "post_prompt": " Say."}, "llava": {"post_prompt": None}}, AROUND, "asked 0?"),
         ({"default": {"style": "B"}}, "{% if style == 'B' %}{{ q }}{% endif %}", "asked 0?"),
         ({"default": {"q": "of the block"}}, "{{ q }}", "asked 0?"),
     ],

@@ -25,6 +25,9 @@ AT_ONCE = 2**16
 LOUDEST = 1e30
 """Floats beyond are no samples, but damaged ones. Those of float files may well be above 1."""
 
+MOST_CHUNKS = 10_000
+"""Chunks before the samples. A file of zeros would be one for each 8 bytes."""
+
 UNSTATED = 0xFFFFFFFF
 """The length of a stream that was written without an end that is known."""
 
@@ -49,14 +52,16 @@ def read_head(file: IO[bytes], size: int) -> Wav | None:
     described: tuple[int, ...] | None = None
     long: int | None = None
     at = 12
-    while at + 8 <= size:
+    for _ in range(MOST_CHUNKS):
+        if at + 8 > size:
+            break
         file.seek(at)
         name, length = struct.unpack("<4sI", file.read(8))
         at += 8
         if name == b"ds64" and length >= 24:
-            long = struct.unpack("<QQQ", file.read(24))[1]
+            long = struct.unpack("<QQQ", _whole(file, 24))[1]
         elif name == b"fmt " and length >= 16:
-            described = _described(file.read(min(length, 40)))
+            described = _described(_whole(file, min(length, 40)))
         elif name == b"data":
             length = _length(length, long, size - at)
             if length > size - at:
@@ -65,6 +70,14 @@ def read_head(file: IO[bytes], size: int) -> Wav | None:
             return None if described is None else _found(described, at, length)
         at += length + length % 2
     raise DataError("the sound is cut off: the WAV has no samples.")
+
+
+def _whole(file: IO[bytes], count: int) -> bytes:
+    """So many bytes of the head. DataError if the file ends before."""
+    found = file.read(count)
+    if len(found) < count:
+        raise DataError("the sound is cut off: the WAV ends in its head.")
+    return found
 
 
 def _length(stated: int, long: int | None, left: int) -> int:

@@ -115,6 +115,8 @@ def test_a_cut_or_foreign_file_is_an_error_that_names_it() -> None:
             :-4
         ]: "the sound 'a.wav' can't be read: the sound is cut off: the WAV states 6,400 bytes of samples and has 6,396.",
         content[:36]: "the sound 'a.wav' can't be read: the sound is cut off: the WAV has no samples.",
+        content[:30]: "the sound 'a.wav' can't be read: the sound is cut off: the WAV ends in its head.",
+        content[:12] + bytes(2**20): "the sound 'a.wav' can't be read: the sound is cut off: the WAV has no samples.",
         b"<html>not found</html>": "the sound 'a.wav' can't be read: Invalid data found when processing input.",
         b"": "the sound 'a.wav' can't be read: ",
     }.items():

@@ -49,6 +49,22 @@ def test_every_sample_is_ffmpegs(made: Made, tmp_path: Path) -> None:
     assert in_memory.digest == sound.digest and in_memory.heard == sound.heard
 
 
+def test_a_core_audio_file_of_packets_may_end_within_its_last_one(tmp_path: Path) -> None:
+    """FFmpeg counts them in packets of 4,096 samples; one that lacks a packet is still cut off."""
+    made = Made("41-alac.caf", "-c:a alac", 16_000)
+    sound = sound_of(make(made, tmp_path), Places(), sure=True)
+    assert sound is not None and sound.form.codec == "alac"
+    assert (np.concatenate([*sound.blocks()]) == source_of(made)).all()
+    content = (tmp_path / made.name).read_bytes()
+    at = content.rindex(b"pakt")
+    packets = int.from_bytes(content[at + 12 : at + 20], "big")
+    more = content[: at + 12] + (packets + 1).to_bytes(8, "big") + content[at + 20 :]
+    longer = int.from_bytes(content[at + 4 : at + 12], "big") + 2  # a further packet, of which the table says 2 bytes
+    more = more[: at + 4] + longer.to_bytes(8, "big") + more[at + 12 :] + b"\x81\x00"
+    with pytest.raises(DataError, match="cut off|damaged|can't be read"):
+        Sound(more, name="more.caf").digest  # noqa: B018 - it is read
+
+
 @pytest.mark.parametrize("made", named("39", "40"), ids=lambda made: made.name)
 def test_a_cut_file_is_named_with_its_reason(made: Made, tmp_path: Path) -> None:
     sound = sound_of(make(made, tmp_path), Places(), sure=True)

@@ -591,6 +591,14 @@ def test_a_doc_whose_value_is_no_number_spoils_no_mean() -> None:
     assert [doc_id for doc_id, doc in scorer.raw_docs.items() if doc.error] == [3, 4, 5, 6, 7]
 
 
+def test_an_aggregation_that_ends_the_program_costs_its_number_alone() -> None:
+    def ends(values: object) -> float:
+        raise SystemExit(0)
+
+    found = number_of(MetricKey("m", "none"), ends, {0: 1.0}, None, 0, 0)
+    assert found.value is None and found.note == "the aggregation raised SystemExit: 0."
+
+
 def test_a_metric_of_which_no_doc_has_a_number_costs_no_other_metric() -> None:
     entries = [{"metric": "rows", "aggregation": "mean"}, {"metric": "m", "aggregation": "mean"}]
     scorer = build_scorer(
