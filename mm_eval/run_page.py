@@ -203,7 +203,7 @@ def _asked(run: RecordedRun) -> Iterator[tuple[str, str]]:
     for what, texts in settings.items():
         for text, names in texts.items():
             yield (what if len(texts) == 1 else f"{what} of {listed(names, 3)}"), text or "none stated"
-    for bound in bounds_of_turns(run.results.run):
+    for bound in bounds_of_turns(run.results):
         yield "turns", bound
     if (batch := run.request.get("batch_size")) is not None:
         yield "batch size", str(batch)

@@ -113,7 +113,7 @@ class PromptBlock:
         return dict(self.kwargs) if self.read is None else _RecordingBlock(self.kwargs, self.read)
 
     def for_template(self) -> Mapping[str, object]:
-        """The kwargs for a template, with the texts around a question where they are not stated; `post_prompt:` alone is empty."""
+        """The kwargs for a template, with the texts around a question where none are stated; `post_prompt:` alone is empty."""
         return {**AROUND, **{name: "" if value is None else value for name, value in self.kwargs.items()}}
 
 

@@ -14,7 +14,7 @@ from mm_eval.results import judged
 from mm_eval.results.number_text import IN_PERCENT, POINTS, Unit, counts_calls, unit_of
 from mm_eval.results.table import LONGEST, Column, Row, Table, fitted, left_out, to_markdown, to_text
 from mm_eval.scoring.answered_by import sentence as answer_names
-from mm_eval.scoring.run_results import Results, RunFacts
+from mm_eval.scoring.run_results import Results
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.safe import in_line
 from mm_eval.values.types import NO_SPREAD, MetricKey, Number
@@ -44,6 +44,8 @@ SPARE_ZEROS = 4
 """How soon a column is left out where the table is too wide: first counts that are all 0."""
 BLANK = {column.key: "" for column in COLUMNS}
 EXACT_95 = "exact 95%: Clopper-Pearson interval, used because"
+MOST_TASKS = 6
+"""Names of tasks in a line below the table."""
 LONGEST_NAME = 40
 """Characters of a category's name."""
 SILENT = {
@@ -85,7 +87,7 @@ def render(report: Report, width: int | None = None, markdown: bool = False) -> 
         parts += [] if report.categories else hidden_numbers(results)
         for lines in _lines_of_parts(results):
             parts += ["", *lines, ""]
-    parts += [f"note: {note}" for note in report.notes]
+    parts += [f"note: {note}" for note in _notes_of_run(results, report.notes)]
     if report.problems:
         parts += ["", *report.problems]
     parts.append(f"run folder: {report.folder}")
@@ -228,8 +230,8 @@ def _footer(results: Results, every: bool = True) -> Iterator[str]:
         by_block.setdefault(f"{prompt['key']}{f' ({kwargs})' if kwargs else ''}", []).append(name)
     for block, names in by_block.items():
         if any(prompts[name]["kwargs"] for name in names):
-            yield f"prompt of {', '.join(names)}: {block}"
-    yield from bounds_of_turns(results.run)
+            yield f"prompt of {_tasks(results, names)}: {block}"
+    yield from bounds_of_turns(results)
     rows, by_category = list(results.rows.values()), results.categories if every else {}
     rows += [row for levels in by_category.values() for found in levels.values() for row in found.values()]
     numbers = [number for row in rows for number in row.numbers]
@@ -244,7 +246,7 @@ def _footer(results: Results, every: bool = True) -> Iterator[str]:
         yield f"{EXACT_95} every answer is right (or wrong) and the standard error would be 0"
     if unvaried := [name for name in by_category if _has_unvaried(results, name)]:
         what = "every document of a category scored the same, so no standard error can be estimated there"
-        yield f"note: {', '.join(unvaried)}: {what}"
+        yield f"note: {_tasks(results, unvaried)}: {what}"
     yield from unanswered_lines(results)
     if results.run.answered_by:
         yield f"answered by {answer_names(results.run.answered_by)}"
@@ -254,19 +256,42 @@ def _footer(results: Results, every: bool = True) -> Iterator[str]:
         for note in merged_notes(row.notes, [str(number.key) for number in row.numbers]):
             by_note.setdefault(note, []).append(name)
     for note, names in by_note.items():
-        yield f"note: {', '.join(names)}: {note}"
+        yield f"note: {_tasks(results, names)}: {note}"
 
 
-def bounds_of_turns(run: RunFacts) -> Iterator[str]:
+def _tasks(results: Results, names: Sequence[str]) -> str:
+    """The names of tasks in a line: a group in place of all its tasks, and no more than a few."""
+    left = dict.fromkeys(names)
+    for group in results.groups:
+        leaves = list(results.leaves(group))
+        if len(leaves) > 1 and all(leaf in left for leaf in leaves):
+            left = dict.fromkeys(group if name == leaves[0] else name for name in left if name not in leaves[1:])
+    return listed(left, MOST_TASKS)
+
+
+def _notes_of_run(results: Results | None, notes: Iterable[str]) -> Iterator[str]:
+    """The notes of a run; one that is said of several tasks comes once."""
+    of: dict[str, list[str]] = {}
+    for note in notes:
+        name, _, rest = note.partition(": ")
+        if results and rest and name in results.rows:
+            of.setdefault(rest, []).append(name)
+        else:
+            of.setdefault(note, [])
+    for note, names in of.items():
+        yield f"{_tasks(results, names)}: {note}" if results and names else note
+
+
+def bounds_of_turns(results: Results) -> Iterator[str]:
     """A line for each bound of the turns of a document: "babyvision@python: at most 50 calls, 50 rounds per document"."""
     by_bound: dict[str, list[str]] = {}
-    for name, most in run.most.items():
+    for name, most in results.run.most.items():
         if not isinstance(most, dict) or not all(type(count) is int for count in most.values()):
             continue  # a stranger's folder may hold anything
         said = ", ".join(counted(count, noun.removesuffix("s")) for noun, count in most.items())
         by_bound.setdefault(said, []).append(name)
     for said, names in by_bound.items():
-        yield f"{', '.join(names)}: at most {said} per document"
+        yield f"{_tasks(results, names)}: at most {said} per document"
 
 
 def merged_notes(notes: Iterable[str], keys: Sequence[str]) -> Iterator[str]:
@@ -333,7 +358,7 @@ def brief_warnings(results: Results) -> Iterator[str]:
             else:
                 yield f"{name}: {said}"
     if silent:
-        yield f"answers are empty or unparsed: {', '.join(silent)} (`mm-eval diagnose` says why)"
+        yield f"answers are empty or unparsed: {listed(silent, MOST_TASKS)} (`mm-eval diagnose` says why)"
 
 
 def unanswered_lines(results: Results) -> Iterator[str]:
