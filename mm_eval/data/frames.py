@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from PIL.Image import Image
@@ -41,6 +41,10 @@ class Frames(ABC):
     @abstractmethod
     def clip(self, first: int) -> Clip:
         """The frames as a value of an instance. first: the number of the first one among its pictures."""
+
+    @abstractmethod
+    def asked_for_sound(self) -> Self:
+        """These frames of a file without sound, in a question that asks for its sound (`Clip.silent`)."""
 
 
 def files_of(digests: Iterable[str]) -> tuple[str, ...]:

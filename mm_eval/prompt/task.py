@@ -409,7 +409,7 @@ class Task:
         shown = [] if visual is None else visuals_of(visual, doc, style.block, where, places)
         if audio is None:
             return shown
-        return [*shown, *heard_beside(sounds_of(audio, doc, style.block, where, places), shown, where)]
+        return heard_beside(sounds_of(audio, doc, style.block, where, places), shown, where)
 
     def all_stored(self, doc_ids: Sequence[int], style: PromptStyle) -> bool:
         """Whether a server gets all pictures of these docs and of their few-shot examples as their files are stored.

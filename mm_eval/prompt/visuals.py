@@ -119,9 +119,10 @@ def to_visuals(
                 others[len(items) - 1] = other
                 if block.video_sound and isinstance(other, Frames):
                     clip = other.clip(0)
-                    for own in heard_beside([Sound(clip.path, clip.start, clip.end)], [other], where):
-                        items.append(own)
-                        others[len(items) - 1] = own
+                    for each in heard_beside([Sound(clip.path, clip.start, clip.end)], [other], where):
+                        if isinstance(each, Sound):
+                            items.append(each)
+                        others[len(items) - 1] = each
     except DataError as error:
         raise error.located(where) from error
     if not others:
@@ -155,14 +156,15 @@ def sounds_of(
     return to_visuals(found, block, where, places, "doc_to_audio")
 
 
-def heard_beside(sounds: Sequence[Visual], shown: Sequence[Visual], where: str) -> list[Sound]:
-    """Sounds as a question has them beside what it shows.
+def heard_beside(sounds: Sequence[Visual], shown: Sequence[Visual], where: str) -> list[Visual]:
+    """What a question shows, and behind it the sounds that it lets hear.
 
     The sound of a shown video is left out where it is there already, and where the video has none: a silent video is asked
-    about without sound, which is logged for the first one of a task.
+    about without sound. Its frames say so, and the first one of a task is logged.
     """
     videos = [_part(each) for each in shown if isinstance(each, Frames)]
     there, heard = [_part(each) for each in shown if isinstance(each, Sound)], list[Sound]()
+    silent = list[object]()
     for each in sounds:
         if not isinstance(each, Sound):
             continue
@@ -171,9 +173,11 @@ def heard_beside(sounds: Sequence[Visual], shown: Sequence[Visual], where: str) 
                 continue
             if each.is_of_silent_video:
                 _say_silent(where.partition(" doc ")[0])(where, each.name)
+                silent.append(part)
                 continue
         heard.append(each)
-    return heard
+    marked = [each.asked_for_sound() if isinstance(each, Frames) and _part(each) in silent else each for each in shown]
+    return [*marked, *heard]
 
 
 def _part(visual: Frames | Sound) -> tuple[object, float | None, float | None]:
@@ -192,7 +196,7 @@ def _say_silent(task: str) -> Callable[[str, str], None]:
     def say(where: str, name: str) -> None:
         if not told:
             told.append(name)
-            said = "%s: the video %r has no sound and is asked about without. Others are not logged."
+            said = "%s: the video %r has no sound and is asked about without. Others are counted in the results."
             logger.warning(said, where, name[-100:])
 
     return say
@@ -292,7 +296,8 @@ def with_places(
         given = part[kind] if kind in part else part["url"]
         found = shows([given], "doc_to_audio" if kind == "audio" else what)
         if kind == "audio":
-            found = list(heard_beside(found, visuals, where))
+            before = len(visuals)
+            visuals[:], found = (beside := heard_beside(found, visuals, where))[:before], beside[before:]
         if kind == "video" and not any(isinstance(visual, Frames) for visual in found):
             fault = f"{what} gave a part of type video with {type(given).__name__}; expected a Video or a path."
             raise DataError(fault, where=where)

@@ -136,6 +136,11 @@ class AnsweredDoc:
         return self.shown is not None and any(digest.startswith(FRAME_MARK) for digest in self.shown.images)
 
     @property
+    def shows_silent_video(self) -> bool:
+        """Whether it shows a video whose sound was asked for, and that has none."""
+        return self.shown is not None and any(clip.silent for clip in self.shown.clips)
+
+    @property
     def own_images(self) -> tuple[str, ...]:
         """The digests of the question's own pictures and sounds: the last turn's, where few-shot examples show some before it."""
         if self.shown is None:

@@ -43,6 +43,7 @@ class TaskScoring:
     _without_target: int = 0
     _indices: IndexTargets = field(default_factory=IndexTargets)
     _with_frames: int = 0
+    _with_silent_video: int = 0
 
     def __post_init__(self) -> None:
         self._categories = CategoryDocs(self.task.config.category_levels)
@@ -70,8 +71,15 @@ class TaskScoring:
         same = bool(self._reduced) and not self._repeats_differ
         frames = self.style.block.shown_as if self._with_frames else ""
         self.scores.notes += self._indices.remarks()
-        remarks = remarks_of(self.task.config, self.scores, same, self._without_target, self._with_frames, frames)
-        self.scores.notes += remarks
+        self.scores.notes += remarks_of(
+            self.task.config,
+            self.scores,
+            same,
+            self._without_target,
+            self._with_frames,
+            frames,
+            self._with_silent_video,
+        )
         if said := counting_the_first_answer(
             self.task.config, [scorer for scorer in self.scorers if scorer.grader is None]
         ):
@@ -148,6 +156,7 @@ class TaskScoring:
             rules = doc.rules(self.scorers)
             doc.note_missing(rules)
             self._with_frames += doc.shows_frames
+            self._with_silent_video += doc.shows_silent_video
             self._repeats_differ = self._repeats_differ or doc_id in whole and doc.repeats_differ
             self._categories.add(doc_id, categories[doc_id], self._count(doc_id, doc, rules))
             of_doc = categories[doc_id] if self._categories.levels else None

@@ -253,11 +253,18 @@ class IndexTargets:
 
 
 def remarks_of(
-    config: TaskConfig, scores: TaskScores, same: bool, without_target: int, with_frames: int, frames: str
+    config: TaskConfig,
+    scores: TaskScores,
+    same: bool,
+    without_target: int,
+    with_frames: int,
+    frames: str,
+    with_silent_video: int,
 ) -> list[str]:
     """What a reader of a task's numbers should know about its docs and answers.
 
-    same: the repeats of every doc have equal answers. without_target, with_frames: counts of docs. frames: how they are shown.
+    same: the repeats of every doc have equal answers. without_target, with_frames, with_silent_video: counts of docs. frames: how
+    they are shown.
     """
     found, generates = [], config.output_type == "generate_until"
     if generates and config.repeats > 1 and same:
@@ -267,6 +274,9 @@ def remarks_of(
         found.append(f"{what}: `repeats` adds nothing.")
     if with_frames:
         found.append(f"{of_all(with_frames, scores.n, 'document', 'shows', 'show')} a {frames}.")
+    if with_silent_video:
+        what = of_all(with_silent_video, scores.n, "document", "shows", "show")
+        found.append(f"{what} a video without sound, whose sound the question asks for: asked without it.")
     if scores.ties:
         what = f"in {of_all(scores.ties, scores.n, 'document')} several choices share the best score"
         found.append(f"{what}: the first of them was taken.")

@@ -234,6 +234,7 @@ class Clip:
     subtitles: those of the whole file, where the task named them. None if the video has no file of them.
     sound: the number of its own sound among those of the instance: of the same file and the same part. None where the question
         does not have it, and in a journal.
+    silent: its sound was asked for, and its file has none.
     """
 
     first: int
@@ -248,6 +249,7 @@ class Clip:
     rule: str = ""
     subtitles: tuple[Subtitle, ...] | None = None
     sound: int | None = None
+    silent: bool = False
 
     @property
     def last(self) -> int:
@@ -261,16 +263,18 @@ class Clip:
 
     def to_json(self) -> dict[str, Any]:
         """The clip as JSON values, with the file's name in place of its path and without the subtitles."""
-        return {**{name: getattr(self, name) for name in _OF_CLIP}, "path": os.path.basename(self.path)}
+        found = {**{name: getattr(self, name) for name in _OF_CLIP}, "path": os.path.basename(self.path)}
+        return {**found, "silent": True} if self.silent else found
 
     @classmethod
     def of_json(cls, record: Mapping[str, Any]) -> Clip:
         """The clip that `to_json` wrote. Its path is the file's name alone."""
         fields: dict[str, Any] = {name: record[name] for name in (*_OF_CLIP, "path")}
+        fields["silent"] = bool(record.get("silent"))
         return cls(**{**fields, "seconds": tuple(record["seconds"]), "numbers": tuple(record["numbers"])})
 
 
-_OF_CLIP = tuple(each.name for each in fields(Clip) if each.name not in ("path", "subtitles", "sound"))
+_OF_CLIP = tuple(each.name for each in fields(Clip) if each.name not in ("path", "subtitles", "sound", "silent"))
 
 
 def clips_to_json(clips: Sequence[Clip]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from bisect import bisect_left, bisect_right
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from mm_eval.data import kept_files
 from mm_eval.data.archives import is_of_bytes
@@ -67,6 +67,10 @@ class VideoFrames(Frames):
     def clip(self, first: int) -> Clip:
         """The frames as a value of an instance. first: the number of the first one among its pictures."""
         return replace(self.whole, first=first)
+
+    def asked_for_sound(self) -> Self:
+        """These frames of a file without sound, in a question that asks for its sound (`Clip.silent`)."""
+        return replace(self, whole=replace(self.whole, silent=True))
 
 
 def frames_of(item: object, rule: FrameRule, places: Places) -> VideoFrames | None:

@@ -92,7 +92,21 @@ def test_a_silent_video_is_asked_about_without_sound_and_that_is_said(
     found = asked(tmp_path, video_sound, doc_to_visual=lambda doc: shown, **audio)
     assert found.error is None and names(found) == ["a.mp4"] and found.sounds is not None
     assert [each.name for each in found.sounds()] == ["a.mp4"] and [clip.sound for clip in found.clips] == [None, 0]
+    assert [clip.silent for clip in found.clips] == [True, False]
     [said] = [record.getMessage() for record in caplog.records]
-    assert said == "clips doc 0: the video 'silent.mp4' has no sound and is asked about without. Others are not logged."
+    assert (
+        said
+        == "clips doc 0: the video 'silent.mp4' has no sound and is asked about without. Others are counted in the results."
+    )
+    stated = [clip.to_json() for clip in found.clips]
+    assert stated[0]["silent"] is True and "silent" not in stated[1], "a record says it, and of no other"
+    assert [Clip.of_json(each).silent for each in stated] == [True, False]
+    unheard = asked(tmp_path, doc_to_visual=lambda doc: shown)
+    assert not unheard.clips[0].silent, "its sound was not asked for, though the same file's was before"
+    turns = [
+        {"role": "user", "content": [{"type": "video", "url": "silent.mp4"}, {"type": "audio", "url": "silent.mp4"}]}
+    ]
+    chat = asked(tmp_path, doc_to_messages=lambda doc: turns)
+    assert chat.turn_shown == () and chat.clips[0].silent and len(chat.image_digests) == 3
     alone = asked(tmp_path, doc_to_audio=lambda doc: ["silent.mp4"])
     assert alone.error is not None and "it has no sound" in alone.error.what, "nothing else is asked about"

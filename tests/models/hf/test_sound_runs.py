@@ -110,8 +110,11 @@ def test_a_run_hears_the_videos_of_a_task_that_shows_them_only(
     written = [json.loads(line) for line in (ran.folder / "samples" / "films.jsonl").read_text().splitlines()]
     heard = {row["doc_id"]: [each["name"] for each in row.get("sounds", ())] for row in written}
     assert heard == {0: ["a.mp4"], 1: []}
+    note = "1 of 2 documents shows a video without sound, whose sound the question asks for: asked without it."
+    assert note in ran.results["results"]["films"]["notes"]
     again = cli("score", str(ran.folder))
     assert again.code == 0, again.err
+    assert note in again.results["results"]["films"]["notes"], "the journal knows it"
     refused = cli(
         *(
             "--tasks",
