@@ -271,7 +271,7 @@ def check_rounds(opened: OpenedTasks) -> None:
     """ConfigError where a task's function of rounds, which gets the doc with its own pictures, would show them."""
     for config in opened.configs.values():
         if opened.request.blind == SHUFFLED and config.rounds is not None:
-            what = "`rounds` gets the document's own pictures, so those of other documents can't stand in for them."
+            what = "`rounds` gets the document's own pictures and sounds, so others can't stand in for them."
             raise ConfigError(what, where=config.where("rounds"), hint="Use --blind alone.")
 
 

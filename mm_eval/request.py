@@ -187,7 +187,7 @@ class RunRequest:
     fail_on_error: True, a count or a share of all requests at which failures stop the run.
     name: what tables and reports call the model, where that is not the checkpoint's or the adapter's name.
     categories: the table shows every category, however many there are.
-    blind: "without" for questions without their pictures, "shuffled" for them with the pictures of other docs.
+    blind: "without" for questions without their pictures and sounds, "shuffled" for them with those of other docs.
     reasoning_tags: the marks around the model's reasoning beside the known ones: "<a>,</a>", pairs as JSON, or "none".
     on_long_prompt: "cut" or "fail", for a text prompt that does not fit into the model's length.
     budget: dollars above which nothing more is asked of the model. prices: a file of prices.
@@ -459,7 +459,7 @@ OPTIONS: Mapping[str, tuple[Option, ...]] = {
         Option(
             "blind",
             "shuffled",
-            "ask without the pictures (--blind), or with those of other documents (--blind shuffled); `mm-eval blind` compares",
+            "ask without pictures and sounds (--blind), or with others' (--blind shuffled); `mm-eval blind` compares",
             more={"nargs": "?", "const": "without"},
             rule=Rule("without or shuffled", lambda value: value in BLIND),
         ),

@@ -24,7 +24,7 @@ from mm_eval.open_run import OpenedRun
 from mm_eval.open_tasks import OpenedTasks
 from mm_eval.package import __version__, version_of
 from mm_eval.prepare import Prepared
-from mm_eval.prompt.blind import WITHOUT
+from mm_eval.prompt.blind import WITHOUT, joined_media
 from mm_eval.results.media import Media
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.results.sample_rows import sample_name
@@ -200,8 +200,7 @@ def notes_of(
         if scores is not None and name in scores:
             notes += _categories_asked(opened.tasks[name].config, scores[name])
     if opened.request.blind:
-        words = {task.config.shown_word for task in opened.tasks.values() if task.has_pictures}
-        word = words.pop() if len(words) == 1 else "pictures and sounds" if words else "pictures"
+        word = joined_media(_media(opened).values())
         were = "were given" if "sounds" in word else "were shown"
         seen = f"their {word} were left out" if opened.request.blind == WITHOUT else f"other documents' {word} {were}"
         one = word.replace("s and ", " or ").removesuffix("s")
@@ -317,7 +316,7 @@ def run_facts(
         "seed": request.seed,
         "chat_template": spec["chat"],
         "system_instruction": spec["system"],
-        **({"blind": spec["blind"]} if spec.get("blind") else {}),
+        **({"blind": spec["blind"], "blind_to": _media(opened)} if spec.get("blind") else {}),
         **({"sandbox": spec["sandbox"]} if spec.get("sandbox") else {}),
         "reasoning_tags": request.reasoning_tags,
         "prompts": {name: task["prompt"] for name, task in spec["tasks"].items()},
@@ -345,6 +344,12 @@ def run_facts(
     if refused := refused_in(findings_of(recorded)):
         facts["endpoint"] = refused
     return facts
+
+
+def _media(opened: OpenedRun) -> dict[str, str]:
+    """{task: what its questions may have beside text}, of the tasks that have something."""
+    found = {name: task.media(opened.styles[name]) for name, task in opened.tasks.items()}
+    return {name: media for name, media in found.items() if media}
 
 
 def _most_of_turns(opened: OpenedRun) -> dict[str, dict[str, int]]:

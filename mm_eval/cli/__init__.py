@@ -87,7 +87,7 @@ VERBS = {
     ),
     "blind": (
         "mm_eval.verbs.study.blind_verb",
-        "measure how much the pictures matter: repeat a run without them, and with other pictures",
+        "measure how much pictures and sounds matter: repeat a run without them, and with those of other documents",
     ),
     "effort": (
         "mm_eval.verbs.study.effort_verb",

@@ -222,13 +222,6 @@ class TaskConfig:
         return self.doc_to_visual is not None or self.doc_to_audio is not None
 
     @property
-    def shown_word(self) -> str:
-        """What its documents show beside text, for people."""
-        if self.doc_to_audio is None:
-            return "pictures"
-        return "sounds" if self.doc_to_visual is None and self.doc_to_messages is None else "pictures and sounds"
-
-    @property
     def has_turns(self) -> bool:
         """Whether a document may take several answers: with tools, or in rounds."""
         return self.tools is not None or self.rounds is not None

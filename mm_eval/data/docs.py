@@ -40,7 +40,7 @@ class Docs:
 
     bundled: these are the bundled sample of a dataset. media_columns: columns of pictures, videos and sounds, alone or in lists;
     those of records that have some among texts are in `_records`. decodes: the rows have media that can be shown, and no other.
-    has_sounds: some of them are sounds.
+    has_sounds: some of them are sounds. has_sounds_only: they are, and there are some.
     """
 
     rows: Any
@@ -51,6 +51,7 @@ class Docs:
     media_columns: tuple[str, ...] = field(init=False, default=())
     decodes: bool = field(init=False, default=False, repr=False)
     has_sounds: bool = field(init=False, default=False, repr=False)
+    has_sounds_only: bool = field(init=False, default=False, repr=False)
     _records: tuple[str, ...] = field(init=False, default=(), repr=False)
     _texts: Any = field(init=False, default=None, repr=False)
     _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
@@ -63,6 +64,7 @@ class Docs:
         self._texts = self.rows.remove_columns(list(media)) if media else self.rows
         self.decodes = bool(media) and all(names <= SHOWN for names in media.values())
         self.has_sounds = any("Audio" in names for names in media.values())
+        self.has_sounds_only = bool(media) and all(names == {"Audio"} for names in media.values())
 
     def __len__(self) -> int:
         return len(self.rows)

@@ -7,15 +7,35 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
 from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, Message
 
 WITHOUT, SHUFFLED = "without", "shuffled"
 BLIND = (WITHOUT, SHUFFLED)
-SAID = {WITHOUT: "blind: without pictures", SHUFFLED: "blind: with pictures of other documents"}
-"""How a run is marked in tables."""
+PICTURES, SOUNDS = "pictures", "sounds"
+"""What a question may have beside text, for people. The frames of a video are pictures."""
+
+
+def joined_media(words: Iterable[str]) -> str:
+    """The media of several tasks in words.
+
+    >>> joined_media(["sounds"]), joined_media(["sounds", "pictures", "sounds"]), joined_media([])
+    ('sounds', 'pictures and sounds', 'pictures')
+    """
+    named = " and ".join(words)
+    return " and ".join(word for word in (PICTURES, SOUNDS) if word in named) or PICTURES
+
+
+def said_of(blind: str, media: str) -> str:
+    """How a blind run is marked in tables. media: what was left out or swapped, as of `joined_media`.
+
+    >>> said_of("without", "sounds")
+    'blind: without sounds'
+    """
+    return f"blind: without {media}" if blind == WITHOUT else f"blind: with {media} of other documents"
+
 
 _MARK = re.compile(rf"(?:{re.escape(IMAGE_MARK)}|{re.escape(AUDIO_MARK)}|<image ?\d+>)(?:[ \t]*\n|[ \t])?")
 """The place of a picture, also a numbered one (`<image 2>`), with the line break or the space after it."""

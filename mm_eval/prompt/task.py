@@ -25,7 +25,7 @@ from mm_eval.data.places import Places
 from mm_eval.data.sent_files import is_sent_as_stored
 from mm_eval.data.sound.clip import Sound
 from mm_eval.data.source import LOCAL_FILES, DataSource
-from mm_eval.prompt.blind import WITHOUT, without_marks, without_pictures
+from mm_eval.prompt.blind import PICTURES, SOUNDS, WITHOUT, joined_media, without_marks, without_pictures
 from mm_eval.prompt.blocks import PromptBlock, takes_clips
 from mm_eval.prompt.conversation import Shown, begin
 from mm_eval.prompt.fewshot import Example, ExamplePool
@@ -481,11 +481,22 @@ class Task:
         """Whether its questions may show pictures, or let the model hear sounds."""
         return self.config.shows_media or self.config.doc_to_messages is not None
 
+    def media(self, style: PromptStyle) -> str:
+        """What its questions may have beside text, for people (`joined_media`); "" for a task of texts.
+
+        As far as the config and the columns of the data say it: `doc_to_visual` may give sounds, too.
+        """
+        config = self.config
+        sounds = config.doc_to_audio is not None
+        pictures = config.doc_to_visual is not None or config.doc_to_messages is not None
+        pictures = pictures and (sounds or not self.docs.has_sounds_only)
+        sounds = sounds or self.has_pictures and (style.block.video_sound or self.docs.has_sounds)
+        found = [word for word, has in ((PICTURES, pictures), (SOUNDS, sounds)) if has]
+        return joined_media(found) if found else ""
+
     def may_have_sound(self, style: PromptStyle) -> bool:
         """Whether the model may hear something, as far as the config and the columns of the data say it."""
-        shown = self.config.doc_to_audio is not None
-        shown = shown or self.has_pictures and (style.block.video_sound or self.docs.has_sounds)
-        return shown and style.blind != WITHOUT
+        return SOUNDS in self.media(style) and style.blind != WITHOUT
 
     def picture_files(self, doc_ids: Sequence[int], known: Mapping[str, FileState]) -> dict[str, FileState]:
         """{name: state} of the picture files that these docs and their few-shot examples name.

@@ -106,7 +106,7 @@ def to_visuals(
     what: the function's key, for errors. Errors: DataError as `to_pictures`, `frames_of` and `sound_of`.
     """
     places = places or Places()
-    others: dict[int, Frames | Sound] = {}
+    others: dict[int, Visual] = {}
     items: list[object] = []
     try:
         with decoding(where):
@@ -119,9 +119,10 @@ def to_visuals(
                 others[len(items) - 1] = other
                 if block.video_sound and isinstance(other, Frames):
                     clip = other.clip(0)
-                    for each in heard_beside([Sound(clip.path, clip.start, clip.end)], [other], where):
-                        if isinstance(each, Sound):
-                            items.append(each)
+                    own = Sound(clip.path, clip.start, clip.end)
+                    others[len(items) - 1], *heard = heard_beside([own], [other], where)
+                    for each in heard:
+                        items.append(each)
                         others[len(items) - 1] = each
     except DataError as error:
         raise error.located(where) from error

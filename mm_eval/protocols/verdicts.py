@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.generation import one_token_cap
+from mm_eval.prompt.blind import joined_media
 from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.protocols.protocol import (
     COPIED,
@@ -271,7 +272,8 @@ class _Measured:
 
     def _obstacles(self, reported: ReportedNumbers, has_number: bool) -> Iterator[str]:
         if self.opened.request.blind:
-            yield "asked without the documents' pictures (--blind)"
+            media = joined_media(self.opened.tasks[leaf].media(self.opened.styles[leaf]) for leaf in self.leaves)
+            yield f"asked without the documents' own {media} (--blind)"
         if fixed := self.results.fixed_golds(self.name):
             yield f"other golds ({fixed})"
         parts = [self.results.run.in_part[leaf] for leaf in self.leaves if leaf in self.results.run.in_part]

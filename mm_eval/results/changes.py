@@ -107,7 +107,12 @@ def differences_in_spec(first: RecordedRun, second: RecordedRun, renamed: Collec
 
     renamed: tasks that are compared under other names.
     """
-    names = {"chat": "chat template", "system": "system instruction", "seed": "seed", "blind": "use of the pictures"}
+    names = {
+        "chat": "chat template",
+        "system": "system instruction",
+        "seed": "seed",
+        "blind": "use of pictures and sounds",
+    }
     for what, named in names.items():
         if first.spec.get(what) != second.spec.get(what):
             yield f"the {named} differs: {first.spec.get(what)!r} and {second.spec.get(what)!r}"

@@ -26,7 +26,6 @@ from mm_eval.config.installed import installed_config, installed_group
 from mm_eval.config.schema import NUMBERS_ELSEWHERE
 from mm_eval.config.values import to_json
 from mm_eval.foreign_code.runner import FOREIGN_CODE
-from mm_eval.prompt.blind import SAID
 from mm_eval.results.file import read_results, read_run
 from mm_eval.results.number_text import counts_calls
 from mm_eval.results.sample_rows import (
@@ -267,7 +266,7 @@ class RecordedRun:
     def model(self) -> str:
         """The name in tables: what the user states, else that of the checkpoint or adapter; and whether it thinks or sees."""
         name = self.name or self.request.get("name") or self.name_of_parts(1)
-        return f"{name} ({SAID[blind]})" if (blind := self.spec.get("blind")) in SAID else str(name)
+        return f"{name} ({blind})" if (blind := self.results.run.blind_said) else str(name)
 
     @property
     def checkpoint(self) -> str:

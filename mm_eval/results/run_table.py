@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from mm_eval.prompt.blind import SAID
 from mm_eval.results import judged
 from mm_eval.results.number_text import IN_PERCENT, POINTS, Unit, counts_calls, unit_of
 from mm_eval.results.table import LONGEST, Column, Row, Table, fitted, left_out, to_markdown, to_text
@@ -72,7 +71,7 @@ def render(report: Report, width: int | None = None, markdown: bool = False) -> 
     if results and results.run.sample:
         parts.append(said_of_sample(results.run.sample))
     if results:
-        blind = f" ({SAID[results.run.blind]})" if results.run.blind else ""
+        blind = f" ({said})" if (said := results.run.blind_said) else ""
         parts.append(f"model: {results.run.model_name}{blind}")
         warnings = results.warnings
         parts += [f"warning: {said}" for said in warnings]

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Generic, NotRequired, TypedDict, TypeVar, cast
 
+from mm_eval.prompt.blind import joined_media, said_of
 from mm_eval.scoring.answered_by import oddities_of_judges, oddity
 from mm_eval.scoring.task_scores import Scores
 from mm_eval.values.types import Fields, JsonObject, Number, main_metrics
@@ -48,7 +49,8 @@ class RunFacts:
     sample: the data sets of which bundled samples were taken. limit: `--limit`. in_part: {task: (docs of the run, docs of the
         task)} where docs were left out. prompts: the prompt block of each task: its key, its kwargs, its rule of frames.
     most: {task: calls of tools and rounds that a document may have at most}, of tasks that have several turns.
-    blind: how the pictures were left out; "" where they were shown. system_instruction: "" for none.
+    blind: how pictures and sounds were left out; "" where they were not. blind_to: {task: which of them it has}.
+    system_instruction: "" for none.
     started, seconds: when the run that scored began, in seconds since 1970, and how long it took, with scoring.
     usage: tokens by kind. cost: what the answers have cost, with the prices. answered_by: {name of a model as replies state it:
         how many do}. scored_by: digests of the tasks' rules that made the numbers; empty where unknown.
@@ -65,6 +67,7 @@ class RunFacts:
     prompts = _Fact[Mapping[str, Mapping[str, Any]]]({})
     most = _Fact[Mapping[str, Mapping[str, int]]]({})
     blind = _Fact("")
+    blind_to = _Fact[Mapping[str, str]]({})
     chat_template = _Fact(False)
     system_instruction = _Fact("")
     started = _Fact(0.0)
@@ -73,6 +76,11 @@ class RunFacts:
     cost = _Fact[Mapping[str, Any]]({})
     answered_by = _Fact[Mapping[str, int]]({})
     scored_by = _Fact[Mapping[str, str]]({})
+
+    @property
+    def blind_said(self) -> str:
+        """How a blind run is marked in tables; "" for others."""
+        return said_of(self.blind, joined_media(self.blind_to.values())) if self.blind else ""
 
     @property
     def answering(self) -> Fields:

@@ -149,7 +149,7 @@ def check_tools(opened: OpenedTasks) -> list[str]:
     for name, turns in found.items():
         own = next((tool.name for tool in turns.tools if tool.sees_doc), None)
         if own and opened.request.blind == SHUFFLED:
-            what = f"the tool {own!r} gets the document's own pictures, so those of other documents can't stand in for them."
+            what = f"the tool {own!r} gets the document's own pictures and sounds, so others can't stand in for them."
             raise ConfigError(what, where=opened.tasks[name].config.where("tools"), hint="Use --blind alone.")
     notes = list[str]()
     for name, turns in found.items():

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from mm_eval.cli.options import add_option, add_options, read_names, read_request
 from mm_eval.cli.say import say, say_lines
 from mm_eval.config.arguments import PATH, WHOLE_FROM_0
-from mm_eval.prompt.blind import SAID
+from mm_eval.prompt.blind import joined_media, said_of
 from mm_eval.request import DEFAULT_MODEL, RunRequest
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.files import write_atomic
@@ -81,7 +81,7 @@ def main(args: argparse.Namespace) -> int:
 
 def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[], ShownPrompt]:
     """Prints a doc's prompt. Returns a function that gives it for a page."""
-    task, block = prepared.tasks[name], prepared.styles[name].block
+    task, block, blind = prepared.tasks[name], prepared.styles[name].block, prepared.request.blind
     instances = _instances(prepared, name, doc_id)
     first = instances[0]
     choices = len(instances) if first.request_type == "loglikelihood" else "-"
@@ -90,7 +90,7 @@ def _show(prepared: Prepared, name: str, doc_id: int, model: str) -> Callable[[]
         model,
         f"prompt key: {block.key}   {dict(block.kwargs) or ''}",
         *([block.shown_as] if first.clips else []),
-        *([SAID[prepared.request.blind]] if prepared.request.blind else []),
+        *([said_of(blind, joined_media([task.media(prepared.styles[name])]))] if blind else []),
         *(["data: the bundled sample, not the benchmark"] if task.docs.bundled else []),
     ]
     for line in head:

@@ -1,5 +1,5 @@
 """Reruns a recorded run, or a part of it, otherwise: with one setting of a protocol at a time (`mm-eval why`), and without its
-pictures (`mm-eval blind`).
+pictures and sounds (`mm-eval blind`).
 
     plan = plan_trials(Path("runs/mine"), "llava-1.5", output=Path("runs/mine/why-llava-1.5"))
     reports = run_plan(plan, progress)
@@ -22,7 +22,7 @@ from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.model import show
 from mm_eval.engine.progress import Progress
 from mm_eval.prepare import Prepared, prepare
-from mm_eval.prompt.blind import SHUFFLED
+from mm_eval.prompt.blind import PICTURES, SHUFFLED, joined_media
 from mm_eval.prompt.blocks import FRAMES_KEY
 from mm_eval.request import RunRequest, of_names
 from mm_eval.results.file import read_run
@@ -50,7 +50,7 @@ class Plan:
 
     protocol: None of a plan without one. trials: {label: the prepared run}; of `why` the run as it was comes first.
     differing: {task: {label: what the trial changes, in words}}. rows: of the protocol's verdicts on the whole run.
-    notes: what is not tried, and how many docs are asked.
+    notes: what is not tried, and how many docs are asked. media: what a blind run leaves out (`joined_media`).
     """
 
     run: RecordedRun
@@ -60,6 +60,7 @@ class Plan:
     differing: dict[str, dict[str, str]] = field(default_factory=dict)
     rows: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    media: str = PICTURES
 
     @property
     def reported(self) -> dict[str, list[str]]:
@@ -114,20 +115,20 @@ def plan_blind(
     include_path: str | None = None,
     trust_run: bool = False,
 ) -> Plan:
-    """Prepares a run without the pictures of a recorded run and one with those of other docs. Nothing is requested.
+    """Prepares a run without the pictures and sounds of a recorded run and one with those of other docs. Nothing is requested.
 
-    tasks: as for `plan_trials`. docs: how many of each task; None for all. The run's tasks without pictures are left out.
+    tasks: as for `plan_trials`. docs: how many of each task; None for all. The run's tasks with text alone are left out.
     include_path, trust_run: as for `plan_trials`.
-    Errors: ConfigError for a folder without a scored run, a blind run, an unknown task, and where no task has pictures;
+    Errors: ConfigError for a folder without a scored run, a blind run, an unknown task, and where all tasks are text;
         UntrustedRun for a model that another user named.
     """
     recorded, request = _to_repeat(folder, docs, include_path, trust_run)
     if request.blind:
         raise ConfigError(
-            "the run was made with --blind.", where=str(folder), hint="Give the run that saw its pictures."
+            "the run was made with --blind.", where=str(folder), hint="Give the run that saw and heard everything."
         )
     if request.model == RECORDED:
-        what = "the answers of the run are recorded, so no model can be asked without pictures."
+        what = "the answers of the run are recorded, so no model can be asked again."
         raise ConfigError(what, where=str(folder))
     opened = prepare(request)
     plan = Plan(recorded, output or folder / "blind")
@@ -135,9 +136,11 @@ def plan_blind(
     named = tasks or roots
     seen = [root for root in named if any(opened.tasks[leaf].has_pictures for leaf in _below(opened, root))]
     if tasks is None and seen and (without := [root for root in named if root not in seen]):
-        plan.notes.append(f"left out, since they have no pictures: {', '.join(without)}")
+        plan.notes.append(f"left out, since they have text alone: {', '.join(without)}")
     if not seen:
-        raise ConfigError("no task of the run has pictures.", where=str(folder))
+        raise ConfigError("no task of the run has pictures or sounds.", where=str(folder))
+    leaves = dict.fromkeys(leaf for root in tasks or seen for leaf in _below(opened, root))
+    plan.media = joined_media(opened.tasks[leaf].media(opened.styles[leaf]) for leaf in leaves)
     request = _of_tasks(request, opened, tasks or seen)
     if docs:
         samples = {
@@ -154,7 +157,7 @@ def plan_blind(
             if mode != SHUFFLED:
                 raise
             others = " --tasks names the others." if len(tasks or seen) > 1 else ""
-            plan.notes.append(f"no run with pictures of other documents: {error.what}{others}")
+            plan.notes.append(f"no run with {plan.media} of other documents: {error.what}{others}")
     return plan
 
 

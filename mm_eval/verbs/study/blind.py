@@ -1,6 +1,6 @@
-"""A run compared with itself without its pictures, and with those of other docs: how much the pictures matter.
+"""A run compared with itself without its pictures and sounds, and with those of other docs: how much they matter.
 
-Standard errors go by the pictures of the run that saw them.
+Standard errors go by the pictures and sounds of the run that had them.
 """
 
 from __future__ import annotations
@@ -10,24 +10,24 @@ from dataclasses import replace
 from pathlib import Path
 from typing import ClassVar, Self
 
+from mm_eval.prompt.blind import joined_media
 from mm_eval.results.number_text import p_text, rounded
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import MetricKey, Number
 from mm_eval.values.words import counted
 from mm_eval.verbs.study.variants import Variants
 
-SEEING = "seeing"
+SENSES = {"pictures": "seeing", "sounds": "hearing", "pictures and sounds": "seeing and hearing"}
+"""{what a blind run lacks: row of the table of the run that had it}"""
 MODES = {"blind": "without", "shuffled": "shuffled"}
 """{row of the table: value of `--blind`}"""
-GAINS = {"blind": "of seeing", "shuffled": "over shuffled"}
-"""{row of the table: what its gain is called}"""
 
 
 class Blindness(Variants):
-    """The run that saw the pictures first, then the blind ones."""
+    """The run that had its pictures and sounds first, under the name of its sense (`SENSES`), then the blind ones."""
 
     noun: ClassVar[str] = "run"
-    title: ClassVar[str] = "What does seeing give {models}?"
+    title: ClassVar[str] = "What does {own} give {models}?"
     gain: ClassVar[str] = "gain of seeing"
 
     @classmethod
@@ -40,6 +40,15 @@ class Blindness(Variants):
                 task.clusters = {doc_id: known.get(doc_id, own) for doc_id, own in task.clusters.items()}
                 task.row = replace(task.row, numbers=[replace(number, stderr=None) for number in task.row.numbers])
         return cls.of(model, runs)
+
+    @property
+    def heading(self) -> str:
+        return f"gain of {self.baseline}"
+
+    def media(self, label: str, name: str) -> str:
+        """What a blind run lacks in a task or group."""
+        lacks = self.runs[label].results.run.blind_to
+        return joined_media(lacks[task] for task in self.members(name) if task in lacks)
 
     @property
     def names(self) -> list[str]:
@@ -63,15 +72,16 @@ class Blindness(Variants):
             for label in self.compared:
                 if (change := self.change(label, name, key)) is None:
                     continue
-                unit = change.unit
-                gain, where, over = self.difference(change), f"{name} ({key.metric})", GAINS[label]
+                unit, media = change.unit, self.media(label, name)
+                gain, where = self.difference(change), f"{name} ({key.metric})"
+                over = f"of {SENSES[media]}" if label == "blind" else f"over {label}"
                 said = f"{unit.signed(gain.value)} {unit.spread(gain)}".rstrip()
                 if change.difference.p_value is None:
                     yield f"{where}: the gain {over} has no interval: {gain.note}".removesuffix(": ")
                 elif change.told_apart:
                     amount = f"{said} (p {p_text(change.corrected, '= ')})"
                     down = change.better is not None and (gain.value > 0) != change.better
-                    yield f"{where}: the gain {over} is {amount}{': it answers worse when it sees' if down else ''}."
+                    yield f"{where}: the gain {over} is {amount}{': it answers worse with its own {media}' if down else ''}."
                 else:
                     needed = gain.docs_needed
                     more = (
@@ -83,5 +93,6 @@ class Blindness(Variants):
                     yield f"{where}: no significant gain {over} with {docs} ({said}){more}."
 
     def texts(self) -> dict[str, str]:
-        said = {"blind": "the questions without pictures", "shuffled": "the questions with pictures of other documents"}
-        return {label: said.get(label, "the questions with their own pictures") for label in self.runs}
+        media = joined_media(word for run in self.runs.values() for word in run.results.run.blind_to.values())
+        said = {"blind": f"the questions without {media}", "shuffled": f"the questions with {media} of other documents"}
+        return {label: said.get(label, f"the questions with their own {media}") for label in self.runs}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mm_eval.prompt.blind import SAID
 from mm_eval.results.number_text import EXACT, EXACT_NOTE, IN_PERCENT, Unit
 from mm_eval.results.run_table import brief_warnings
 from mm_eval.results.table import Cell, Column, Row, Table, fitted, to_text
@@ -64,7 +63,7 @@ def _marks(point: Point, best: Point | None, chosen: Point | None, enough: bool,
 def render(study: Efforts, width: int | None = None) -> str:
     """A table and a sentence for each task and group. width: of the terminal; None for any."""
     run = study.runs[study.baseline].results.run
-    blind = f" ({SAID[run.blind]})" if run.blind else ""
+    blind = f" ({said})" if (said := run.blind_said) else ""
     parts = [f"model: {study.model}{blind}{'   (sample data, not the benchmarks)' if run.sample else ''}", ""]
     warnings = [
         f"warning: effort {effort!r}: {said}"

@@ -296,7 +296,7 @@ def _about(folder: Path, models: Sequence[Variants], labels: Sequence[str]) -> d
             tables = [to_page(_page_table(of_model, place, name))]
             verdicts = list(of_model.verdicts(name))
             sections.append({"title": f"{of_model.model}: {name}", "tables": tables, "said": verdicts})
-    title = models[0].title.format(models=", ".join(of_model.model for of_model in models))
+    title = models[0].title.format(models=", ".join(of_model.model for of_model in models), own=models[0].baseline)
     return {
         **about_differences("prompts", title, runs, facts, labels[0], labels[1:]),
         "models": [of_model.model for of_model in models],

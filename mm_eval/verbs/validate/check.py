@@ -150,7 +150,7 @@ def _check_first_pictures(task: Task, doc_ids: Sequence[int], style: PromptStyle
     broken = {each.doc_id: each.error for each in task.instances(first, style) if each.error is not None}
     for error in broken.values():
         of_first = f"{len(broken)} of the first {counted(len(first), 'document')}"
-        what = task.config.shown_word
+        what = task.media(style)
         raise _FaultError(f"the {what} of {of_first} can't be read, such as {error}")
 
 

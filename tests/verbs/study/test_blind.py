@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from mm_eval.cli import main
+from mm_eval.config.task_config import TaskConfig
 from mm_eval.engine.model import Model, ModelFacts, register_model
 from mm_eval.results.recorded import RecordedRun
 from mm_eval.values.types import Answer
@@ -31,6 +32,17 @@ class Sees(Model):
             right = instance.image_digests and SEEN.setdefault(instance.doc_id, instance.image_digests)
             right = right == instance.image_digests and right and instance.doc_id % 5
             yield instance, Answer(str(instance.target) if right else "No")
+
+
+@register_model("hears")
+class Hears(Model):
+    """Says yes to everything."""
+
+    facts = ModelFacts(chat=True, hears=True)
+
+    def generate(self, instances):  # type: ignore[no-untyped-def]
+        for instance in instances:
+            yield instance, Answer("Yes")
 
 
 def run(folder: Path, *more: str) -> int:
@@ -168,3 +180,52 @@ def test_a_task_with_rounds_is_asked_without_pictures_alone(tmp_path: Path, caps
     )
     [found] = json.loads((folder / "blind" / "blind.json").read_text())["models"]
     assert list(found["blocks"]) == ["seeing", "blind"]
+
+
+def test_a_blind_run_names_what_it_leaves_out(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    command = ["--sample", "--model", "hears", "--no_report", "--limit", "4"]
+    assert main(["--tasks", "mmau_mini,mme", *command, "--output_path", str(folder)]) == 0
+    capsys.readouterr()
+    assert main(["blind", str(folder), "--tasks", "mmau_mini"]) == 0
+    said = capsys.readouterr().out
+    assert "run 'blind': the questions without sounds" in said and "with sounds of other documents" in said
+    assert "run 'hearing': the questions with their own sounds" in said and "gain of hearing" in said
+    assert "picture" not in said and "seeing" not in said, said
+    assert main(["blind", str(folder), "--output_path", str(tmp_path / "both")]) == 0
+    said = capsys.readouterr().out
+    assert "the questions without pictures and sounds" in said and "run 'seeing and hearing'" in said
+    assert (
+        "mmau_mini (" in said and "no significant gain of hearing" in said and "no significant gain of seeing w" in said
+    )
+    found = in_page(tmp_path / "both" / "blind.html", "data")
+    assert "What does seeing and hearing give" in json.dumps(found)
+
+    alone = tmp_path / "alone"
+    assert main(["--tasks", "mmau_mini", *command, "--blind", "--output_path", str(alone)]) == 0
+    said = capsys.readouterr().out
+    assert "(blind: without sounds)" in said and "note: --blind: their sounds were left out" in said
+    assert json.loads((alone / "results.json").read_text())["run"]["blind_to"] == {"mmau_mini": "sounds"}
+    [column] = release_table([RecordedRun.read(alone)]).columns
+    assert column == "hears (blind: without sounds)"
+    assert main(["show", "mmau_mini", "--model", "dummy", "--blind", "shuffled", "--sample"]) == 0
+    assert "blind: with sounds of other documents" in capsys.readouterr().out
+
+
+def test_sounds_of_doc_to_visual_are_sounds(tmp_path: Path) -> None:
+    """As the audio tasks of lmms-eval have them."""
+    from mm_eval.data.docs import Docs
+    from mm_eval.prompt.task import PromptStyle, Task
+
+    datasets = pytest.importorskip("datasets")
+
+    def media(**columns: object) -> str:
+        features = datasets.Features({"q": datasets.Value("string"), **columns})
+        rows = datasets.Dataset.from_dict({name: [] for name in features}, features=features)
+        config = TaskConfig.from_mapping({"task": "t", "dataset_path": "d", "test_split": "test", "doc_to_text": "q",
+                                          "doc_to_visual": "x", "doc_to_target": "q"})  # fmt: skip
+        return Task(config, Docs(rows)).media(PromptStyle())
+
+    assert media(x=datasets.Audio(decode=False)) == "sounds" and media(x=datasets.Image(decode=False)) == "pictures"
+    assert media(x=datasets.Audio(decode=False), y=datasets.Image(decode=False)) == "pictures and sounds"
+    assert media() == "pictures", "a path in the data"

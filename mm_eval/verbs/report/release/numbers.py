@@ -15,7 +15,6 @@ from pathlib import Path
 
 from mm_eval.config.arguments import is_number, shortly
 from mm_eval.deciding.record import cell_mark
-from mm_eval.prompt.blind import SAID
 from mm_eval.protocols.release_notes import notes_on_protocols, protocol_of_number
 from mm_eval.results.estimates import estimates
 from mm_eval.results.judged import judges_behind, judges_of
@@ -138,8 +137,8 @@ def release_table(
         table.notes.append(f"{listed(of, 6)}: {said}.")
     for column, run in columns:
         table.notes += [f"{column}: {said}" for said in brief_warnings(run.results)]
-        if blind := run.spec.get("blind"):
-            table.notes.append(f"{column}: {SAID[blind]}: not ranked with the others.")
+        if blind := run.results.run.blind_said:
+            table.notes.append(f"{column}: {blind}: not ranked with the others.")
         table.notes += [*_notes_on_judges(column, run), *notes_on_protocols(column, run)]
     for model, reason in (holes or {}).items():
         if _line(model) not in table.columns:
