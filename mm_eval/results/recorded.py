@@ -266,7 +266,7 @@ class RecordedRun:
     def model(self) -> str:
         """The name in tables: what the user states, else that of the checkpoint or adapter; and whether it thinks or sees."""
         name = self.name or self.request.get("name") or self.name_of_parts(1)
-        return f"{name} ({blind})" if (blind := self.results.run.blind_said) else str(name)
+        return f"{name} ({self.results.run.blind_said})" if self.spec.get("blind") else str(name)
 
     @property
     def checkpoint(self) -> str:

@@ -270,8 +270,10 @@ class Clip:
     def of_json(cls, record: Mapping[str, Any]) -> Clip:
         """The clip that `to_json` wrote. Its path is the file's name alone."""
         fields: dict[str, Any] = {name: record[name] for name in (*_OF_CLIP, "path")}
-        fields["silent"] = bool(record.get("silent"))
-        return cls(**{**fields, "seconds": tuple(record["seconds"]), "numbers": tuple(record["numbers"])})
+        silent = bool(record.get("silent"))
+        return cls(
+            **{**fields, "silent": silent, "seconds": tuple(record["seconds"]), "numbers": tuple(record["numbers"])}
+        )
 
 
 _OF_CLIP = tuple(each.name for each in fields(Clip) if each.name not in ("path", "subtitles", "sound", "silent"))

@@ -108,7 +108,7 @@ _QWEN3_VIDEO = VideoInput(
     pair=True,
 )
 _OMNI_VIDEO = VideoInput(
-    "fps=2,min=4,max=768,even,rounded32",  # qwen_omni_utils, by which the authors evaluate, as qwen_vl_utils
+    "fps=2,min=4,max=768,even,rounded32",  # qwen_omni_utils 0.0.9, v2_5/vision_process.py: the code of qwen_vl_utils
     budget="frame",
     settings=_QWEN_VIDEO.settings,
     placeholder="<|vision_bos|><|VIDEO|><|vision_eos|>",

@@ -61,10 +61,10 @@ LONGER = {"bbh.yaml", "mme.yaml", "mmlu.yaml", "mmmu_val.yaml"}
 """Files with more lines: a metric or a member a line."""
 SEVERAL = {"docvqa": 2, "egoschema": 2, "mathverse": 2, "mvbench": 4, "ovo_bench": 2, "refcoco": 3}
 """Modules that write the samples of several benchmarks, or of one with many versions, videos or sources of videos."""
-SEVERAL |= {"covost2": 2, "fleurs": 4, "librispeech": 3, "mmar": 4, "mmau": 6, "videomme": 2}
+SEVERAL |= {"covost2": 2, "fleurs": 4, "librispeech": 3, "mmar": 4, "mmau": 6, "videomme": 2, "voicebench": 5}
 """Those with many clips of sound."""
-SPOKEN = {"aishell", "common_voice", "covost2", "daily_omni", "fleurs", "librispeech", "mmar", "mmau", "mmsu", "omnibench",
-          "videomme", "voicebench", "worldsense"}  # fmt: skip
+SPOKEN = {"air_bench", "aishell", "common_voice", "covost2", "daily_omni", "fleurs", "librispeech", "mmar", "mmau", "mmsu",
+          "omnibench", "videomme", "voicebench", "wenetspeech", "worldsense"}  # fmt: skip
 """Modules whose samples espeak-ng speaks."""
 OLDER = {"lmms-lab/MME", "lmms-lab/SEED-Bench", "cais/mmlu", "allenai/ai2_arc", "openai/gsm8k"}
 """Samples that another script writes (assets/make/sample_data.py and text_data.py)."""

@@ -1,4 +1,4 @@
-"""MMSU and OmniBench: the letters of their authors' scripts, and their prompts.
+"""MMSU, AIR-Bench and OmniBench: the letters of their authors' scripts, and their prompts.
 
 `letter_of` equals mmsu_evaluation.py (dingdongwang/MMSU_Bench at 321b276), and rule "omnibench" answer_parsing.py
 (multimodal-art-projection/OmniBench at 21a7f75), on 200,000 made answers each, but for answers without a letter.
@@ -51,6 +51,16 @@ def test_the_numbers_of_a_run(cli: Any, tmp_path: Path) -> None:
     ran = answered(cli, tmp_path, "mmsu", [targets[0], f"The answer is {targets[1]}.", "none of them", ""])
     row = ran.results["results"]["mmsu"]
     assert row["acc,none"] == pytest.approx(0.5) and row["unparsed"] == 2
+
+
+def test_a_missing_option_of_air_bench_is_written_as_none(cli: Any, tmp_path: Path) -> None:
+    task = "air_bench_foundation_sound"
+    asked = prompt(cli, task, doc=1)
+    begin = "Choose the most suitable answer from options A, B, C, and D to respond the question in next line, "
+    assert f"{begin}you may only choose A or B or C or D.\n" in asked and asked.endswith("\nC. None\nD. None")
+    ran = answered(cli, tmp_path, task, ["none of them", "B. it is"])
+    row = ran.results["results"][task]
+    assert row["acc,none"] == pytest.approx(0.5) and row["unparsed"] == 1
 
 
 def test_a_question_of_omnibench_shows_its_picture_and_its_sound(cli: Any, tmp_path: Path) -> None:

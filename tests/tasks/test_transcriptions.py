@@ -1,4 +1,4 @@
-"""LibriSpeech, FLEURS, Common Voice, AISHELL and CoVoST 2: rates by words or characters, over speakers, and BLEU by language."""
+"""Transcription and translation: rates by words or characters, over speakers, and BLEU by language."""
 
 from pathlib import Path
 from typing import Any
@@ -63,3 +63,47 @@ def test_the_prompts(cli: Any) -> None:
     assert prompt(cli, "covost2_zh_cn_en").endswith(
         "Translate the speech into English and only output the translation:"
     )
+
+
+def test_fleurs_is_translated_into_the_sentence_with_the_same_id(cli: Any, tmp_path: Path) -> None:
+    ran = answered(cli, tmp_path, "fleurs_en_de", ["Die Stadt hat viele Brücken."] * 2 + ["es war kalt"])
+    rows = ran.samples("fleurs_en_de")
+    assert [row["target"] for row in rows] == ["Die Stadt hat viele Brücken."] * 2 + ["Es war kalt."]
+    assert [row["doc"]["transcription"] for row in rows][2] == "it was cold"
+    import sacrebleu
+
+    expected = sacrebleu.corpus_bleu(
+        ["Die Stadt hat viele Brücken."] * 2 + ["es war kalt"], [[row["target"] for row in rows]], tokenize="13a"
+    ).score
+    assert ran.results["results"]["fleurs_en_de"]["bleu,none"] == pytest.approx(expected)
+    assert prompt(cli, "fleurs_en_de").endswith("Translate the speech into German and only output the translation:")
+
+
+def test_translations_of_fleurs_into_chinese_count_characters(cli: Any, tmp_path: Path) -> None:
+    import sacrebleu
+
+    said, refs = ["城里有许多桥。", "城里有很多桥。", "天很冷"], ["城里有很多桥。", "城里有很多桥。", "天很冷。"]
+    ran = answered(cli, tmp_path, "fleurs_en_zh", said)
+    expected = sacrebleu.corpus_bleu(said, [refs], tokenize="char").score
+    assert ran.results["results"]["fleurs_en_zh"]["bleu,none"] == pytest.approx(expected)
+
+
+def test_recordings_without_a_partner_are_left_out() -> None:
+    datasets = pytest.importorskip("datasets")
+    from mm_eval.tasks.fleurs_translation.utils import with_translations
+
+    recordings = datasets.Dataset.from_dict({"id": [3, 1, 2, 3], "path": ["a", "b", "c", "d"]})
+    others = datasets.Dataset.from_dict(
+        {"id": [3, 3, 1], "raw_transcription": ["Drei. ", "Drei. ", "Eins."], "x": [0, 0, 0]}
+    )
+    found = with_translations(recordings, lambda *args, **kwargs: others, "de_de")
+    assert found.to_list() == [
+        {"id": 3, "path": "a", "translation": "Drei."},
+        {"id": 1, "path": "b", "translation": "Eins."},
+        {"id": 3, "path": "d", "translation": "Drei."},
+    ]
+
+
+def test_wenetspeech_counts_characters(cli: Any, tmp_path: Path) -> None:
+    ran = answered(cli, tmp_path, "wenetspeech_test_net", ["今天天气很好。", "我们去吃吧"])
+    assert ran.results["results"]["wenetspeech_test_net"]["cer,none"] == pytest.approx(100 / 12)
