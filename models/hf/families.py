@@ -168,7 +168,11 @@ FAMILIES: dict[str, Family] = {
     "idefics3": Family(("idefics3", "idefics2"), pictures="prompt"),
     "inkling2": Family(("inkling2", "inkling_mm_model")),
     "inkling_mm_model": Family(
-        ("inkling_mm_model",), placeholder="<|content_image|><|unused_200054|>", batched=False, holes=False
+        ("inkling_mm_model",),
+        placeholder="<|content_image|><|unused_200054|>",
+        batched=False,
+        holes=False,
+        sound=SoundInput("<|content_audio_input|><|unused_200053|>"),
     ),  # its queries are scaled by their place, padding included
     "instructblip": _without_chat("instructblip"),
     "internvl": Family(("internvl",), video=VideoInput("frames=32,middle", given="frames")),
@@ -197,9 +201,13 @@ FAMILIES: dict[str, Family] = {
     ),  # pictures of a prompt see each other
     "moss_transcribe_diarize": Family(("moss_transcribe_diarize",), sound=SoundInput(most=1), sees=False),
     "muse_glimmer": Family(("muse_glimmer",)),
-    "muse_spark": Family(("muse_spark", "muse_glimmer")),
+    "muse_spark": Family(("muse_spark", "muse_glimmer"), sound=SoundInput()),
     "musicflamingo": Family(("musicflamingo", "audioflamingo3"), sound=SoundInput(keeps="windows", most=1), sees=False),
-    "nemotron_h_omni": Family(("nemotron_h_omni",), pictures="prompt"),  # they share a budget of patches
+    "nemotron_h_omni": Family(
+        ("nemotron_h_omni",),
+        pictures="prompt",  # they share a budget of patches
+        sound=SoundInput(tower="audio_config"),
+    ),
     "ovis2": Family(("ovis2",)),
     "paddleocr_vl": Family(
         ("paddleocr_vl",), placeholder="<|IMAGE_START|><|IMAGE_PLACEHOLDER|><|IMAGE_END|>", mrope=True

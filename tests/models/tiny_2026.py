@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pytest
@@ -310,7 +311,7 @@ def muse_spark() -> Made:
         "num_experts_per_tok": 2, "moe_hidden_size": 32,
     }  # fmt: skip
     sound = {
-        "patch_sizes": [4, 4], "hidden_sizes": [16, 32], "depths": [1, 1], "num_hidden_layers": 2, "out_hidden_size": 64,
+        "patch_sizes": [40, 48], "hidden_sizes": [16, 32], "depths": [1, 1], "num_hidden_layers": 2, "out_hidden_size": 64,
     }  # fmt: skip
     config = tf.MuseSparkConfig(
         text_config=text, vision_config=MUSE_TOWER, audio_config=sound, out_hidden_size=128, projector_hidden_size=64,
@@ -319,8 +320,8 @@ def muse_spark() -> Made:
     processor = _without_video(tf.MuseSparkProcessor)(
         image_processor=_muse_images(),
         tokenizer=made,
-        feature_extractor=tf.MuseSparkFeatureExtractor(),
-        chat_template=template("<|patch|>"),
+        feature_extractor=tf.MuseSparkFeatureExtractor(samples_per_token=math.prod(sound["patch_sizes"])),
+        chat_template=template("<|patch|>", sound="<|audio|>"),
     )
     return tf.MuseSparkForConditionalGeneration(config), processor
 
@@ -345,7 +346,7 @@ def inkling_mm_model() -> Made:
             **INKLING_TEXT, "mlp_layer_types": ["dense", "sparse"] * 2, "n_shared_experts": 1, "logits_mup_width_multiplier": 1.0,
         },
         vision_config={"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4},
-        audio_config={"n_mel_bins": 8, "mel_vocab_size": 16},
+        audio_config={"n_mel_bins": 80, "mel_vocab_size": 16},
         **_ids(
             made, image_token_id="<|unused_200054|>", audio_token_id="<|unused_200053|>", image_bos_token_id="<|content_image|>",
             audio_bos_token_id="<|content_audio_input|>",
@@ -355,7 +356,7 @@ def inkling_mm_model() -> Made:
         feature_extractor=tf.InklingFeatureExtractor(),
         image_processor=tf.InklingImageProcessor(rescale_image_frac=0.5),
         tokenizer=made,
-        chat_template=template("<|content_image|><|unused_200054|>"),
+        chat_template=template("<|content_image|><|unused_200054|>", sound="<|content_audio_input|><|unused_200053|>"),
     )
     return tf.InklingForConditionalGeneration(config), processor
 
@@ -378,8 +379,8 @@ def inkling2() -> Made:
     return tf.Inkling2ForConditionalGeneration(config), processor
 
 
-@_kind
-def nemotron_h_omni() -> Made:
+def _nemotron_h_omni(sound: dict[str, Any] | None) -> Made:
+    """sound: its encoder of sounds; a checkpoint without one is deaf."""
     pytest.importorskip("torchvision", reason=NO_TORCHVISION)
     named = {
         "image_token": "<image>", "video_token": "<video>", "audio_token": "<so_embedding>", "image_start_token": "<img>",
@@ -397,7 +398,7 @@ def nemotron_h_omni() -> Made:
         "max_img_size": 64, "num_cls_tokens": 1, "num_registers": 1, "video_temporal_patch_size": 2, "summary_idxs": [0],
     }  # fmt: skip
     config = tf.NemotronH_Omni_Reasoning_V3_Config(
-        text_config=text, vision_config=tower, vision_hidden_size=32, projector_hidden_size=64,
+        text_config=text, vision_config=tower, audio_config=sound, vision_hidden_size=32, projector_hidden_size=64,
         **_ids(made, image_token_id="<image>", video_token_id="<video>", audio_token_id="<so_embedding>"),
     )  # fmt: skip
     images = tf.NemotronH_Omni_Reasoning_V3ImageProcessor(
@@ -407,9 +408,14 @@ def nemotron_h_omni() -> Made:
         image_processor=images,
         tokenizer=made,
         feature_extractor=tf.ParakeetFeatureExtractor(),
-        chat_template=template("<image>"),
+        chat_template=template("<image>", sound="<so_embedding>"),
     )
     return tf.NemotronH_Omni_Reasoning_V3(config), processor
+
+
+@_kind
+def nemotron_h_omni() -> Made:
+    return _nemotron_h_omni(None)
 
 
 @_kind

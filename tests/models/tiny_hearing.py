@@ -7,6 +7,7 @@ from typing import Any
 
 import transformers as tf
 
+from tests.models.tiny_2026 import _nemotron_h_omni
 from tests.models.tiny_more import Made
 from tests.models.tiny_random import TEXT, _ids, template, tokenizer
 from tests.models.tiny_recent import _gemma4
@@ -128,6 +129,17 @@ def gemma4_hears() -> Made:
         {
             "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "output_proj_dims": 64,
             "subsampling_conv_channels": [128, 4], "attention_chunk_size": 4, "attention_context_left": 5,
+        }
+    )  # fmt: skip
+
+
+@_hears
+def nemotron_h_omni_hears() -> Made:
+    """Nemotron 3 Omni with an encoder for sounds."""
+    return _nemotron_h_omni(
+        {
+            "hidden_size": 32, "num_hidden_layers": 1, "num_attention_heads": 4, "intermediate_size": 64, "num_mel_bins": 80,
+            "subsampling_conv_channels": 8, "projection_hidden_size": 64, "projection_bias": False,
         }
     )  # fmt: skip
 

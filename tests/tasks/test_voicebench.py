@@ -36,7 +36,7 @@ def test_the_checks_of_ifeval_count(cli: Any, tmp_path: Path) -> None:
 
 LETTERS = [
     ("The answer is B.", "B"), ("b", "B"), ("D: because", "D"), ("I would choose option c because A. is wrong", "C"),
-    ("A. or B.", "A"), ("<1> B)", "B"), ("答案是C", "C"), ("B it is", None), ("none of them", None), ("", None),
+    ("A. or B.", "B"), ("<1> B)", "B"), ("答案是C", "C"), ("B it is", None), ("none of them", None), ("", None),
 ]  # fmt: skip
 
 

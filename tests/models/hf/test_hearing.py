@@ -16,7 +16,10 @@ from tests.models.tiny_hearing import HEARING
 from tests.sets import each_of, few
 
 Adapter = Callable[..., Any]
-WITH_PICTURES = ("qwen2_5_omni", "qwen3_omni_moe", "gemma3n", "gemma4_hears", "gemma4_unified", "phi4_multimodal")
+WITH_PICTURES = (
+    *("qwen2_5_omni", "qwen3_omni_moe", "gemma3n", "gemma4_hears", "gemma4_unified", "phi4_multimodal"),
+    *("muse_spark", "inkling_mm_model", "nemotron_h_omni_hears"),  # these need torchvision
+)
 KINDS = few([*HEARING, *(kind for kind in WITH_PICTURES if kind not in HEARING)], "qwen2_audio")
 CHOICES = (" A", " the yellow bus")
 STEPS = {"max_new_tokens": 6, "min_new_tokens": 6}
@@ -45,8 +48,8 @@ def inputs_of(model: Any, row: Any, continuation: str = "") -> Any:
     """What the family's own processor makes of a prompt and a continuation."""
     given: dict[str, Any] = {}
     if row.sounds:
-        samples = [each.samples(rate=16_000, mono=True) for each in row.sounds()]
-        given |= {"audio": samples, "sampling_rate": 16_000}
+        rate = int(model.writer.processor.feature_extractor.sampling_rate)
+        given |= {"audio": [each.samples(rate=rate, mono=True) for each in row.sounds()], "sampling_rate": rate}
     if row.images:
         given["images"] = [row.images()]
     return model.writer.processor(text=[model.writer.write(row).text + continuation], return_tensors="pt", **given)
@@ -203,6 +206,10 @@ def test_whether_a_checkpoint_hears_is_known_without_its_weights(adapter: Adapte
     assert adapter("qwen2_audio").facts.hears and adapter("qwen2_5_omni").facts.hears
     assert not adapter("qwen2_vl").facts.hears and not adapter("llama").facts.hears
     assert adapter("gemma4_hears").facts.hears and not adapter("gemma4").facts.hears, "larger ones have no tower for it"
+
+
+def test_a_checkpoint_of_nemotron_3_omni_without_its_encoder_is_deaf(adapter: Adapter) -> None:
+    assert adapter("nemotron_h_omni_hears").facts.hears and not adapter("nemotron_h_omni").facts.hears
 
 
 @each_of(("kind", "package"), [("granite_speech", "torchaudio"), ("voxtral", "mistral-common")])
