@@ -129,7 +129,7 @@ function pairTables(task) {
   }
   const short = (place) => runName(place).split(":")[0], words = ["right", "wrong"];
   return pairs.filter((pair) => pair.counts.flat().some(Boolean)).map(({ a, b, counts }) => {
-    const most = Math.max(...counts.flat()), table = make("table", { class: "confusion" }, make("caption", {}, `${runName(a)} and ${runName(b)}`));
+    const most = Math.max(...counts.flat()), table = make("table", { class: "confusion pair" }, make("caption", {}, `${runName(a)} and ${runName(b)}`));
     table.append(make("tr", {}, make("th", {}, ""), ...words.map((word) => make("th", { scope: "col" }, `${short(b)} ${word}`))));
     words.forEach((inA, x) => table.append(make("tr", {}, make("th", { scope: "row" }, `${short(a)} ${inA}`), ...words.map((inB, y) => countCell(["pair", task, a, b, inA, inB], counts[x][y], most, x === y)))));
     return make("div", { class: "card scroll" }, table);

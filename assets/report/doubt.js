@@ -68,8 +68,8 @@ function card(each) {
   }
   target.addEventListener("input", () => { mine.target = target.value; field.querySelector("input[value=wrong]").checked = true; choose("wrong"); });
   check();
-  const p = each.probability > .99 ? "> 99%" : `${(100 * each.probability).toFixed(0)}%`;
-  article.append(make("h3", {}, `${each.line.task} doc ${each.line.doc_id}: the gold is wrong with ${p}`), make("div", { class: "both" }, left, right), field);
+  const p = each.probability > .99 ? "above 99%" : `of ${(100 * each.probability).toFixed(0)}%`;
+  article.append(make("h3", {}, `${each.line.task} doc ${each.line.doc_id}: the gold is wrong with a probability ${p}`), make("div", { class: "both" }, left, right), field);
   return article;
 }
 

@@ -348,7 +348,8 @@ def _about(folder: Path, found: Runs, pages: Mapping[Path, str]) -> dict[str, ob
         for letter, text in found.texts().items()
     ]
     title = f"{', '.join(labels[1:])} against {labels[0]}"
-    about = about_differences("compare", title, found.runs, facts, labels[0], labels[1:])
+    runs = {called[letter]: run for letter, run in found.runs.items()}
+    about = about_differences("compare", title, runs, facts, labels[0], labels[1:])
     sections = []
     for letter, comparison in found.compared.items():
         name, first = called[letter], called["A"]

@@ -18,7 +18,7 @@ TAKES = [
     Column("tokens"),
     *map(Column, ("times", "calls", "used in", "dollars")),
 ]
-"""What tools take. A model without a price has no dollars."""
+"""What tools take. A model without a price has no dollars, and one that counts no tokens has no column of them."""
 
 
 def gains_table(gains: Sequence[tuple[str, Gain]], numbers: bool = True) -> Table:
@@ -42,5 +42,5 @@ def gains_table(gains: Sequence[tuple[str, Gain]], numbers: bool = True) -> Tabl
         }
         rows.append(Row(cells, marked=change.told_apart))
     names = NAMES if len({model for model, _ in gains}) > 1 else NAMES[:1]
-    takes = TAKES if any(gain.use.dollars for _, gain in gains) else TAKES[:-1]
+    takes = [column for column in TAKES if any(row.cells[column.key] is not None for row in rows)]
     return Table([*names, *(NUMBERS if numbers else ()), *takes], rows)

@@ -235,6 +235,13 @@ def test_headlines_are_the_numbers_that_are_no_part_of_another(perfect, dummy_ru
     assert [rounded(n) for n in (7, 93, 917, 1001)] == [7, 93, 920, 1100]
 
 
+def test_the_page_names_the_runs_whose_answers_are_to_be_looked_at(cli, perfect, dummy_run, tmp_path):
+    """No letters, where the runs have different names."""
+    assert cli("compare", perfect, dummy_run, "--tasks", "mme", "--html", tmp_path / "page.html").code == 0
+    titles = [each["title"] for each in in_page(tmp_path / "page.html", "data")["differs"]]
+    assert titles[0] == "dummy: look at the answers first"
+
+
 def test_json_is_for_programs_and_text_links_into_the_report(cli, perfect, worse):
     found = json.loads(cli("compare", perfect, worse, "--format", "json").out)
     change = found["compared"][0]["changes"][0]

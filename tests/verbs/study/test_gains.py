@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,7 @@ from mm_eval.verbs.report.release.text import as_csv, as_latex, as_markdown
 from mm_eval.verbs.study.compare import compare
 from mm_eval.verbs.study.compare_text import as_json, render
 from mm_eval.verbs.study.gains import Gain, Use, dollars_text, sentences
+from mm_eval.verbs.study.gains_table import gains_table
 from tests.conftest import Ran
 from tests.sandbox.there import why_not
 
@@ -99,6 +101,11 @@ def test_one_run_says_what_python_adds_in_one_sentence_on_top(runs: dict[str, Re
     assert "$0.00082 a document ($0.00020 without)" in shown
     stated = json.loads(as_json(run, [found]))["compared"][0]
     assert stated["sentence"] == shown.split("\n")[0] and stated["gains"][0]["tokens"] == {"without": 100, "with": 410}
+    keys = [column.key for column in gains_table([("", gain)]).columns]
+    assert keys[-5:] == ["tokens", "times", "calls", "used in", "dollars"]
+    uncounted = replace(gain, use=replace(gain.use, tokens=(0.0, 0.0), dollars=None))
+    assert [column.key for column in gains_table([("", uncounted)]).columns][-2:] == ["calls", "used in"]
+    assert "tokens" not in [column.key for column in gains_table([("", uncounted)]).columns], "it would be empty"
     assert stated["gains"][0]["gained"] > 0 == stated["gains"][0]["lost"]
     assert compare([run, run], only=["mmstar@python"])[0].gains[0].task == "mmstar"
 

@@ -290,8 +290,8 @@ def _footnotes(table: ReleaseTable, intervals: bool) -> list[str]:
     lacking = [table.lacking(row, column) for row in table.shown() for column in table.columns]
     if any(found.flaw for found in numbers) or any(lacking):
         marks.append(f"{INCOMPLETE} documents without an answer or a verdict, or prompts that were cut.")
-    if any(table.part(row, column) for row in table.shown() for column in table.columns):
-        marks.append("(30 of 420) is a score of a part of the documents.")
+    if parts := [part for row in table.shown() for column in table.columns if (part := table.part(row, column))]:
+        marks.append(f"({parts[0]}) is a score of a part of the documents.")
     if any(found.set_apart for found in numbers):
         marks.append(f"{SET_APART} measured differently from the rest of its row: not ranked with it.")
     if own := dict.fromkeys(found.own_prompt for found in numbers if found.own_prompt):

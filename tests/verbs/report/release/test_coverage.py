@@ -43,6 +43,7 @@ def test_a_cell_says_what_it_lacks(table: ReleaseTable, form) -> None:
     [line] = [line for line in form(table).splitlines() if line.startswith(("mme", "| mme"))]
     assert "no answer !" in line and line.count("(192 of 420)") == 1
     assert "! documents without an answer" in form(table)
+    assert "(192 of 420) is a score of a part of the documents." in form(table)  # a number that stands there
 
 
 def test_the_csv_has_a_line_for_a_model_without_an_answer(table: ReleaseTable) -> None:
