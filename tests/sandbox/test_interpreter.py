@@ -89,6 +89,12 @@ def test_what_the_code_may_not_do_is_an_error_that_it_sees(run: Run) -> None:
     assert left.remarks == ("1 process that the code had left running was ended.",)
 
 
+def test_text_that_no_file_can_hold_is_escaped(run: Run) -> None:
+    """The kernel's own library fails on half of a surrogate pair, and the model got that traceback for its output."""
+    assert run("print('a', '\\ud800', 'b')").text == "a \\ud800 b"
+    assert run("!printf 'one\\ntwo\\n'").text == "one\ntwo"
+
+
 def test_code_that_breaks_its_own_output_breaks_nothing_else(run: Run) -> None:
     assert run("print = len\nprint('abc')").text == "3"
     run("import sys, os\nsys.stdout.close()\nos.close(1)")

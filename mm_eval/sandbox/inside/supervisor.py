@@ -50,6 +50,24 @@ for _each in ("numpy", "PIL.Image"):
     __import__(_each)
 __import__("warnings").filterwarnings("ignore", category=DeprecationWarning)
 del _each
+
+
+def _set(session):
+    import json
+
+    pack = session.pack
+
+    def packed(content):
+        try:
+            return pack(content)
+        except UnicodeEncodeError:  # half of a surrogate pair, which code may print
+            return json.dumps(content, default=str).encode()
+
+    session.pack = packed
+
+
+_set(get_ipython().kernel.session)
+del _set
 """
 """What a later release of a library changes says nothing about a question."""
 NUMBERED = re.compile(r"image_\d+\.png")
@@ -233,7 +251,7 @@ class Supervisor:
         if left and self._kernel:
             remarks.append(f"{left} process{'es' * (left > 1)} that the code had left running {_were(left)} ended.")
         return {
-            "text": CELL.sub("<cell>", ANSI.sub("", output.text())).strip("\n"),
+            "text": CELL.sub("<cell>", ANSI.sub("", _printable(output.text()))).strip("\n"),
             "ending": ending,
             "reason": reason,
             "remarks": remarks,
@@ -428,6 +446,11 @@ def _copy_fonts(fonts: str) -> None:
         target.mkdir(exist_ok=True)
         for file in Path(fonts).glob("fontlist-*.json"):
             (target / file.name).write_bytes(file.read_bytes())
+
+
+def _printable(text: str) -> str:
+    """A text with the line ends of Python, as `!ls` has others, and without halves of surrogate pairs, which no file can hold."""
+    return text.replace("\r\n", "\n").encode("utf-8", "backslashreplace").decode()
 
 
 def _traceback(content: dict[str, Any]) -> str:

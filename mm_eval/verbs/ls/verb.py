@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import re
 import shutil
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -99,7 +100,11 @@ def _tasks(args: argparse.Namespace) -> int:
             " ".join([*cells, *line.tags, *line.groups, line.about, *aliases.get(line.name, ())])
             for line, cells in rows
         ]
-        found = [(row, text.lower()) for row, text in zip(rows, texts, strict=True) if word in text.lower()]
+        found = [
+            (row, text.lower())
+            for row, text in zip(rows, texts, strict=True)
+            if word in text.lower() or _is_named(word, (row[0].name, *aliases.get(row[0].name, ())))
+        ]
         if not found:
             raise ConfigError(f"no tasks match {args.search!r}.")
         found.sort(key=lambda each: _distance(word, each[0][0].name.lower(), each[1]))
@@ -117,10 +122,21 @@ def _tasks(args: argparse.Namespace) -> int:
     return 0
 
 
+def _is_named(word: str, names: Iterable[str]) -> bool:
+    """Whether one of the names begins with the word but for case, "_" and "-", which `--tasks` leaves aside, too."""
+    plain = _plain(word)
+    return bool(plain) and any(_plain(name).startswith(plain) for name in names)
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
 def _distance(word: str, name: str, text: str) -> int:
     """How far a line is from what was searched: the name itself, a whole word of it, its beginning, a whole word elsewhere."""
     whole = re.compile(rf"(?<![a-z0-9]){re.escape(word)}(?![a-z0-9])")
-    kinds = name == word, whole.search(name), name.startswith(word), whole.search(text), word in name
+    same = name == word or _plain(name) == _plain(word)
+    kinds = same, whole.search(name), _plain(name).startswith(_plain(word) or word), whole.search(text), word in name
     return next((place for place, holds in enumerate(kinds) if holds), len(kinds))
 
 

@@ -106,6 +106,14 @@ def test_whole_words_come_first_below_a_header(ls) -> None:
     assert [line.split()[0] for line in lines] == ["zzz", "zzz_lite", "zzzreal", "azzz", "bbh_movie_recomzzzdation"]
 
 
+def test_the_spelling_of_a_name_does_not_matter(ls) -> None:
+    """As for --tasks, which takes seed_bench for seedbench."""
+    for name in ("zzzbench", "zzzbench_lite", "my_zzzbench"):
+        ls.write(name, f"task: {name}\n{TASK}")
+    ls.write("other", f"task: other\naliases: [zzz_benchmark]\n{TASK}")
+    assert [line.split()[0] for line in ls("ZZZ-Bench")[1:]] == ["zzzbench", "zzzbench_lite", "other"]
+
+
 def test_lines_fit_the_terminal_unless_verbose(ls, monkeypatch: pytest.MonkeyPatch) -> None:
     ls.write("one", f"task: one\n{TASK}metadata: {{published: {'x' * 300}}}\n")
     monkeypatch.setenv("COLUMNS", "90")
