@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "dir", type=option("dir", PATH), metavar="DIR", help="the folder of logs of one model, or one log"
     )
     add_option(parser, "output_path", "DIR", "the run folder to make", required=True)
-    what = "their name of a task and ours, where they differ; may be repeated (MMBench_DEV_EN=mmbench_en_dev)"
+    what = "their name of a task and ours (MMBench_DEV_EN=mmbench_en_dev); may be repeated; of the only log, ours alone"
     parser.add_argument("--task", action="append", default=[], metavar="THEIRS=OURS", help=what)
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks of the logs, by their names there")
     parser.add_argument("--form", choices=FORMS, help="the suite that wrote the logs (default: found by the files)")
@@ -85,8 +85,8 @@ def main(args: argparse.Namespace) -> int:
 def _tasks(words: list[str]) -> dict[str, str]:
     found: dict[str, str] = {}
     for word in words:
-        theirs, equals, ours = word.partition("=")
-        if not equals or not theirs.strip() or not ours.strip():
+        theirs, equals, ours = word.rpartition("=")  # without a sign, of the only log
+        if (equals and not theirs.strip()) or not ours.strip():
             raise ConfigError(f"{word!r} is given where THEIRS=OURS is needed.", where="--task")
         if theirs.strip() in found:
             raise ConfigError(f"{theirs.strip()!r} is named twice.", where="--task")

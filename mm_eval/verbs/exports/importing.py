@@ -138,6 +138,11 @@ def import_logs(asked: ImportRequest, progress: Progress) -> tuple[Report, list[
 def _tasks(asked: ImportRequest, logs: Sequence[Log]) -> tuple[dict[str, Imported], list[str]]:
     """{our task: its log}, and why the other logs are left out."""
     by_name = {log.task: log for log in logs}
+    if (ours := asked.tasks.get("")) is not None:
+        if len(asked.tasks) > 1 or len(by_name) != 1:
+            hint = f"Name the log too: --task THEIRS={ours}. The logs are of {listed(sorted(by_name), 10)}."
+            raise ConfigError(f"{ours!r} is given for {counted(len(by_name), 'log')}.", where="--task", hint=hint)
+        asked = replace(asked, tasks=dict.fromkeys(by_name, ours))
     for name in [*asked.tasks, *(asked.only or ())]:
         if name not in by_name:
             hint = did_you_mean(name, by_name) or f"The logs are of {listed(sorted(by_name), 10)}."

@@ -74,6 +74,11 @@ class OurDoc:
         return [each for each in found if len(each) > 1 and each != [chr(97 + place) for place in range(len(each))]]
 
     @property
+    def prompted(self) -> list[str]:
+        """The options that its question shows behind the letters A, B, ..."""
+        return [_plain(each) for each in _lettered(self.question.text)] if self.question else []
+
+    @property
     def golds(self) -> set[str]:
         """All ways in which a suite may write the right answer."""
         target, choices = (self.question.target, self.question.choices) if self.question else (None, None)
@@ -90,6 +95,7 @@ class Matched:
     """The rows of a log by document: how many, and what was left out, in sentences.
 
     doc_ids: in the order of the log. by_text: documents that were found by their text alone. golds: those whose gold differs.
+    letters: those of them where both golds are letters.
     """
 
     rows: int = 0
@@ -98,6 +104,7 @@ class Matched:
     unverified: int = 0
     golds: int = 0
     with_gold: int = 0
+    letters: int = 0
     left_out: dict[str, list[str]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
 
@@ -121,12 +128,17 @@ class Matched:
         if self.unverified:
             documents = counted(self.unverified, "document")
             found.append(f"{task}: the log has no text to compare for {documents}; its doc_id was taken")
-        if 0 < self.golds < self.with_gold:
+        if self.golds:
+            form = ", or writes it in another form" if self.golds == self.with_gold else ""
             found.append(
-                f"{task}: the log has another gold for {counted(self.golds, 'document')}; the one of our data counts"
+                f"{task}: the log has another gold for {counted(self.golds, 'document')}{form}; the one of our data counts"
             )
         return found
 
+
+LEAST_LETTERS, MOST_OTHER_LETTERS = 3, 0.4
+"""How many documents, and which share of those with a gold, may have another right letter in the log: a corrected benchmark has a
+few; of options in another order three quarters do."""
 
 NOT_OURS = "no document of our data has this text"
 SEVERAL = "several documents have this text, and the log does not say which one"
@@ -181,7 +193,9 @@ class Matcher:
             by_id[row.id] = doc_id
             if row.target is not None and (golds := self.ours(doc_id).golds):
                 self.found.with_gold += 1
-                self.found.golds += not _golds_of(row) & golds
+                if not (theirs := _golds_of(row)) & golds:
+                    self.found.golds += 1
+                    self.found.letters += any(map(_is_letter, theirs)) and any(map(_is_letter, golds))
             yield doc_id, row
         self._check()
 
@@ -196,6 +210,16 @@ class Matcher:
             where = found.left_out[OTHER_ORDER][0]
             raise ConfigError(
                 f"the options of {share} are in another order than those of {self.task.path}.", where=where, hint=hint
+            )
+        if found.letters > max(LEAST_LETTERS, MOST_OTHER_LETTERS * found.with_gold):
+            share = of_all(found.letters, found.with_gold, "document")
+            hint = (
+                "Are its options in another order, or of another version? --docs log scores by the log's own documents."
+            )
+            raise ConfigError(
+                f"the right letter of {share} is another one in the log than in our data, so its letters mean other options.",
+                where=self.task.path,
+                hint=hint,
             )
         if len(found.doc_ids) < LEAST_SHARE * (found.rows - found.counts.get(TWICE, 0)):
             said = "; ".join(f"{why} ({count:,})" for why, count in found.counts.items())
@@ -254,13 +278,11 @@ class Matcher:
     def _candidates(self, row: LogRow) -> list[int]:
         """The documents that a row without a place may be of: by an id column, else by its texts."""
         columns = self._ids()
-        if (
-            row.id
-            and row.doc_id is None
-            and (named := columns.get(row.id)) is not None
-            and self._agrees(row, self.ours(named))
-        ):
-            return [named]
+        if row.id and row.doc_id is None and (named := columns.get(row.id)) is not None:
+            if self._agrees(row, self.ours(named)):
+                return [named]
+            if self._why:  # it is this document with other options, and not another one with the same question
+                return []
         found: dict[int, None] = {}
         for text in _texts(row):
             for doc_id in self._texts().get(text, ()):
@@ -452,9 +474,15 @@ def _options_differ(row: LogRow, ours: OurDoc) -> str:
         alike = [each for each in known if _is_like(each, theirs)]
         if alike and not any(each == theirs[: len(each)] for each in alike):
             return OTHER_ORDER if any(sorted(each) == sorted(theirs) for each in alike) else OTHER_OPTIONS
-    shown = [_plain(each) for each in asked]  # of a prompt one can tell no more than this
-    same = [each for each in known if sorted(each) == sorted(shown)]
-    return OTHER_ORDER if same and shown not in same else ""
+    for shown in (
+        [_plain(each) for each in asked],
+        *found,
+        *([] if scored else [stated]),
+    ):  # of a prompt one can tell no more than this
+        same = [each for each in (*known, ours.prompted) if each and sorted(each) == sorted(shown)]
+        if same and shown not in same:
+            return OTHER_ORDER
+    return ""
 
 
 def _is_like(ours: Sequence[str], theirs: Sequence[str]) -> bool:
@@ -495,6 +523,10 @@ def _plain(value: object) -> str:
         value = int(value)
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str, sort_keys=True)
     return " ".join(MARK.sub(" ", text).split()).casefold()
+
+
+def _is_letter(gold: str) -> bool:
+    return len(gold) == 1 and "a" <= gold <= "z"
 
 
 def _golds_of(row: LogRow) -> set[str]:

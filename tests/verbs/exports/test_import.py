@@ -276,8 +276,34 @@ def test_a_table_needs_a_text_and_a_file_that_is_none_is_said(cli, tmp_path: Pat
     columns = "resps=prediction,id=question_id,target=gold"
     needs = cli(*command, columns, "--task", "mine=seedbench")
     assert needs.code == 2 and "question=COLUMN" in needs.err, "a gold that is the same letter shows nothing"
-    done = cli(*command, f"{columns},question=question", "--task", "mine=seedbench")
+    done = cli(*command, f"{columns},question=question", "--task", "seedbench")  # of the only log
     assert done.code == 0 and done.results["n-samples"]["seedbench"]["effective"] == 6, done.err
-    assert "--task: 'mine' is given where" in cli(*command, columns, "--task", "mine").err
+    assert "unknown task, group or tag 'mine'" in cli(*command, columns, "--task", "mine").err
     log.write_text("no JSON\n")
     assert "mine.jsonl:1: the log can't be read" in cli(*command, columns).err
+
+
+def test_letters_of_options_in_another_order_are_refused_where_only_the_prompt_shows_ours(
+    cli, dummy_run: Path, tmp_path: Path
+) -> None:
+    """SEED-Bench has an option a column (choice_a, ...): right answers to turned options scored 0 without a word."""
+    shown = ["choice_a", "choice_b", "choice_c", "choice_d"]
+    docs = [row["doc"] for row in RecordedRun.read(dummy_run).rows("seedbench")][:40]
+    turned = [
+        {
+            **{name: doc[name] for name in ("question_id", "question")},
+            "out": "DCBA"["ABCD".index(doc["answer"])],
+            **dict(zip("ABCD", [doc[name] for name in shown[::-1]], strict=True)),
+        }
+        for doc in docs
+    ]
+    log = tmp_path / "mine.jsonl"
+    command = ("import", log, "--sample", "--output_path", tmp_path / "made", "--task", "seedbench", "--columns")
+    log.write_text("".join(json.dumps(row) + "\n" for row in turned))
+    done = cli(*command, "resps=out,id=question_id,question=question")
+    assert done.code == 2 and "the options of 40 of 40 rows are in another order" in done.err
+    log.write_text(
+        "".join(json.dumps({name: row[name] for name in row if name not in "ABCD"}) + "\n" for row in turned)
+    )
+    done = cli(*command, "resps=out,id=question_id,question=question,target=out")
+    assert done.code == 2 and "the right letter of 40 of 40 documents is another one in the log" in done.err
