@@ -1,5 +1,5 @@
-"""The virtual environments of the peers, lm-eval, lmms-eval, inspect_ai and VLMEvalKit: made from PyPI at the first call, below
-the scratch folder.
+"""The virtual environments of the peers, lm-eval, lmms-eval, inspect_ai, evalscope and VLMEvalKit: made from
+PyPI at the first call, below the scratch folder.
 
 VLMEvalKit is not on PyPI: MM_EVAL_VLMEVALKIT names a checkout of it, whose packages are installed.
 
@@ -18,6 +18,7 @@ import tempfile
 from pathlib import Path
 
 LM_EVAL, LMMS_EVAL, INSPECT = "lm-eval==0.4.13", "lmms-eval==0.7.3", "inspect_ai==0.3.285"
+EVALSCOPE = "evalscope==1.14.1"
 VLMEVALKIT = "VLMEvalKit"
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -27,6 +28,7 @@ BESIDE = {
     LM_EVAL: ("accelerate", "aiohttp", "pillow", "requests", "tenacity", "tiktoken", "transformers"),
     LMMS_EVAL: ("decord", "torchvision"),
     INSPECT: ("openai",),
+    EVALSCOPE: ("soundfile",),
     VLMEVALKIT: (
         "decord", "imageio", "jieba", "joblib", "json_repair", "Levenshtein", "math_verify", "nltk", "num2words", "openai",
         "opencv-python-headless", "openpyxl", "pylatexenc", "qwen_vl_utils", "rouge", "rouge_score", "scikit-learn", "sty",
@@ -34,7 +36,7 @@ BESIDE = {
     ),
 }  # fmt: skip
 """What each needs besides: lm-eval's own requirements name no model library, lmms-eval's adapters import decord and
-torchvision, and of VLMEvalKit these are what its run.py imports.
+torchvision, evalscope decodes sounds with soundfile, and of VLMEvalKit these are what its run.py imports.
 
 mm-eval itself runs in these environments too (tests/peers), so that both suites use the same libraries.
 """

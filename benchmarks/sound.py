@@ -1,10 +1,13 @@
 """What sound costs: CPU milliseconds a clip and peak memory, of a scripted server's client, and of ten hours that are streamed.
 
     python benchmarks/sound.py [--clips 1000] [--seconds 15] [--flight 64] [--delay 0.005] [--way input_audio] [--hours 10]
+                               [--peer] [--repetitions 3]
 
 The clips are FLAC of 16 kHz, noise with a tone, in one parquet file as `datasets` stores it. The server is that of `server.py`.
 It answers after --delay seconds; a longer delay has more of --flight held at a time. It takes WAV (`--way input_audio`), so that
 each clip is decoded twice, for its identity and for its request; or FLAC (`audio_url`).
+With --peer evalscope's own client asks about the same clips, by its benchmark wenet_speech, which sends WAV too: whole processes,
+one after the other, and the ratio within each repetition. Its environment is of `peer_environments.py`.
 With --hours one file of that length is asked about in segments of 30 s, whose samples are read by the dummy model's run alone.
 """
 
@@ -20,6 +23,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from measure import ONE_THREAD
+from peer_environments import EVALSCOPE, environment
 from server import serving
 
 RATE = 16_000
@@ -74,6 +79,11 @@ def of_clips(folder: str, clips: int, seconds: float) -> None:
     stated = {"huggingface": json.dumps({"info": {"features": {"audio": {"_type": "Audio"}, "id": text}}})}
     table = pa.table({"audio": rows, "id": list(range(clips))}).replace_schema_metadata(stated)
     pq.write_table(table, f"{folder}/test.parquet", row_group_size=100)
+    texts = table.append_column("text", pa.array([str(number) for number in range(clips)]))
+    Path(folder, "peer").mkdir()
+    pq.write_table(texts, f"{folder}/peer/test.parquet", row_group_size=100)
+    split = "data_files: [{split: test_meeting, path: test.parquet}]"
+    Path(folder, "peer", "README.md").write_text(f"---\nconfigs: [{{config_name: default, {split}}}]\n---\n")
     task = TASK.replace("DATA", "parquet").replace("FILE", f"{folder}/test.parquet").replace("AUDIO", "audio")
     Path(folder, "clips.yaml").write_text(task)
 
@@ -105,6 +115,59 @@ def run(folder: str, count: int, *words: str) -> dict[str, float]:
     return {"cpu_s": round(cpu, 1), "cpu_ms_a_clip": round(1000 * cpu / count, 2), "peak_mb": round(peak)}
 
 
+def run_peer(folder: str, count: int, url: str, flight: int) -> dict[str, float]:
+    """One run of evalscope on the same clips: its CPU milliseconds a clip."""
+    given = {"wenet_speech": {"local_path": f"{folder}/peer", "subset_list": ["test_meeting"]}}
+    command = [
+        str(environment(EVALSCOPE)),
+        "-m",
+        "evalscope.cli.cli",
+        "eval",
+        "--model",
+        "m",
+        "--api-url",
+        url,
+        "--api-key",
+        "none",
+    ]
+    command += ["--eval-type", "openai_api", "--datasets", "wenet_speech", "--dataset-args", json.dumps(given)]
+    command += [
+        "--eval-batch-size",
+        str(flight),
+        "--work-dir",
+        f"{folder}/peer-run",
+        "--generation-config",
+        '{"max_tokens": 8}',
+    ]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    caches = dict.fromkeys(("EVALSCOPE_CACHE", "HF_HOME", "MODELSCOPE_CACHE"), f"{folder}/peer-cache")
+    done = subprocess.run(command, env=os.environ | ONE_THREAD | caches, cwd=folder, capture_output=True, text=True)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    predictions = Path(folder, "peer-run").rglob("predictions/**/*.jsonl")
+    answered = sum(len(path.read_text().splitlines()) for path in predictions)
+    if done.returncode or answered != count:
+        raise SystemExit(f"evalscope answered {answered} of {count}: {(done.stdout + done.stderr)[-3000:]}")
+    cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return {"cpu_s": round(cpu, 1), "cpu_ms_a_clip": round(1000 * cpu / count, 2)}
+
+
+def beside_a_peer(args: argparse.Namespace) -> None:
+    """Prints both sides of each repetition, and how many of the peer's CPU seconds ours are."""
+    for _ in range(args.repetitions):
+        with tempfile.TemporaryDirectory() as folder:
+            of_clips(folder, args.clips, args.seconds)
+            found: dict[str, dict[str, float]] = {}
+            with serving(args.delay) as (url, held):
+                options = f"base_url={url},model=m,num_concurrent={args.flight},audio={args.way}"
+                found["mm-eval"] = {**run(folder, args.clips, "--model", "openai", "--model_args", options)}
+            found["mm-eval"] |= held
+            with serving(args.delay) as (url, held):
+                found[EVALSCOPE] = run_peer(folder, args.clips, url, args.flight)
+            found[EVALSCOPE] |= held
+            share = found["mm-eval"]["cpu_s"] / found[EVALSCOPE]["cpu_s"]
+            print(json.dumps({"clips": args.clips, **found, "share": round(share, 3)}), flush=True)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--clips", type=int, default=1000)
@@ -113,7 +176,12 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.005)
     parser.add_argument("--way", default="input_audio")
     parser.add_argument("--hours", type=float, default=0.0)
+    parser.add_argument("--peer", action="store_true")
+    parser.add_argument("--repetitions", type=int, default=3)
     args = parser.parse_args()
+    if args.peer:
+        beside_a_peer(args)
+        return
     with tempfile.TemporaryDirectory() as folder:
         if args.hours:
             count = of_hours(folder, args.hours)

@@ -62,7 +62,7 @@ class RayProcess:
         self.token, self.folder = "", None
         self._inboxes: dict[int, queue.SimpleQueue[tuple[Any, ...]]] = {}
         self._answer: queue.SimpleQueue[tuple[Any, ...]] = queue.SimpleQueue()
-        self._sending, self._last, self.ended = threading.Lock(), "", False
+        self._sending, self._last, self.ended, self._ending = threading.Lock(), "", False, False
         where = address or "this machine"
         environment = {**os.environ, "RAY_USAGE_STATS_ENABLED": "0"}  # it would send statistics to its authors
         if address is None:
@@ -143,6 +143,7 @@ class RayProcess:
     def end(self, at_once: bool = False) -> None:
         """Leaves the cluster, or ends the own one. May be called again."""
         atexit.unregister(self.end)
+        self._ending = True
         if not at_once:
             with suppress(OSError, ValueError):
                 self._send("end")
@@ -164,7 +165,7 @@ class RayProcess:
                 elif (inbox := self._inboxes.get(said[0])) is not None:
                     inbox.put((kind, *said[1:]))
         except Exception:  # it has ended, or an adapter's error can't be read here: both end the run
-            log.debug("Ray's process no longer responds:", exc_info=not self.ended)
+            log.debug("Ray's process no longer responds:", exc_info=not self._ending)
         self.ended = True
         for inbox in [self._answer, *self._inboxes.values()]:
             inbox.put(("ended",))

@@ -1,11 +1,13 @@
 """Blocks, leases and strikes, on workers in threads: each request gets exactly one answer or one failure, whatever is lost."""
 
+import queue
 import random
 import threading
 import time
 from collections.abc import Iterable
 from dataclasses import fields, replace
 from functools import partial
+from multiprocessing import Pipe
 from typing import Any
 
 import pytest
@@ -29,6 +31,7 @@ from mm_eval.engine.model import (
 from mm_eval.engine.prices import Price
 from mm_eval.ray import blocks, fleet, worker
 from mm_eval.ray.blocks import Block, blocks_of
+from mm_eval.ray.process import RayProcess
 from mm_eval.ray.worker import differences
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError
 from mm_eval.values.types import Answer, Instance
@@ -618,3 +621,17 @@ def test_sounds_travel_with_their_requests() -> None:
     sums = [f"{abs(row.sounds()[0].samples(mono=True)).sum():.3f}" for row in asked if row.sounds]
     assert [found[n].output for n in range(6)] == sums and len(set(sums)) == 3
     model.close()
+
+
+@pytest.mark.parametrize("ending", [True, False])
+def test_the_end_of_rays_process_has_a_traceback_only_where_it_was_not_asked_to_end(
+    ending: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    process = object.__new__(RayProcess)
+    process._connection, there = Pipe()
+    there.close()
+    process._inboxes, process._answer, process._ending = {}, queue.SimpleQueue(), ending
+    with caplog.at_level("DEBUG", logger="mm_eval"):
+        process._listen()
+    [record] = caplog.records
+    assert bool(record.exc_info) is not ending and process.ended and process._answer.get() == ("ended",)

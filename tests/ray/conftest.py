@@ -93,7 +93,7 @@ class Command:
         """(pid, what) of each note of a kind."""
         return noted(self.log, kind)
 
-    def wait_for(self, requests: int, seconds: float = 120) -> None:
+    def wait_for(self, requests: int, seconds: float = HANGS) -> None:
         end = time.monotonic() + seconds
         while len(self.noted("ask")) < requests:
             assert self.process.poll() is None and time.monotonic() < end, self.process.communicate()
@@ -103,7 +103,7 @@ class Command:
         """As `kills.kill_a_worker`."""
         return kill_a_worker(self.process, self.log)
 
-    def end(self, code: int = 0, seconds: float = 240) -> str:
+    def end(self, code: int = 0, seconds: float = HANGS) -> str:
         out, err = self.process.communicate(timeout=seconds)
         assert self.process.returncode == code, out + err
         assert "Traceback" not in err
