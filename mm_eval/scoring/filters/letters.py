@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import dropwhile
 from typing import Any
 
@@ -159,12 +160,32 @@ class LetterReader:
     def __init__(self, answer: str, letters: str, options: Sequence[str] = ()) -> None:
         self.whole = unwrapped(answer)
         self.letters, self.options = letters, [normal(option) for option in options]
-        self.option_words = [_words(option) for option in self.options]
         self.longest = 4 * max(map(len, self.options), default=0) + 80
-        self.marked, left_out = claims(self.whole, self.options)
-        self.text, self.left_out = plain(self.marked), f" {_words(left_out)} "
         self.upper = f"[{letters}]"
         self.any = f"[{letters}{letters.lower()}]"
+
+    # An answer that is only a letter needs none of these.
+    @cached_property
+    def option_words(self) -> list[str]:
+        return [_words(option) for option in self.options]
+
+    @cached_property
+    def _claims(self) -> tuple[str, str]:
+        return claims(self.whole, self.options)
+
+    @cached_property
+    def marked(self) -> str:
+        """The clauses that claim something, with their markdown."""
+        return self._claims[0]
+
+    @cached_property
+    def text(self) -> str:
+        return plain(self.marked)
+
+    @cached_property
+    def left_out(self) -> str:
+        """The words of the clauses that claim nothing."""
+        return f" {_words(self._claims[1])} "
 
     def levels(self, lenient: bool) -> list[Level]:
         """The rules in order, strict ones first."""
