@@ -73,7 +73,8 @@ def read_rows(
             parts.append(_read(files))
         if any(part.schema != parts[0].schema or part.features != parts[0].features for part in parts[1:]):
             return None
-        return Rows(parts[0].schema, [batch for part in parts for batch in part.batches], parts[0].features)
+        batches = [batch for part in parts for batch in part.batches]
+        return Rows(parts[0].schema, batches, parts[0].features, file=parts[0].file if len(parts) == 1 else None)
     except (Unreadable, pa.ArrowException, OSError, ValueError, KeyError, TypeError, AttributeError):
         return None
 

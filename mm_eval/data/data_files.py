@@ -11,6 +11,7 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -83,21 +84,29 @@ def datasets_cache() -> Path:
 
 
 def file_digest(path: Path) -> str:
-    """sha256 of a file's content.
+    """sha256 of a file's content, remembered: hashing 1 GB takes about a second."""
 
-    Hashing 1 GB takes about a second, so the digest is stored beside the cache. It is used again while the file's device, inode,
-    size, modification time and change time are the same; copying and unpacking tools can set all of these but the change time.
+    def digest() -> str:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+
+    return remembered(path, digest)
+
+
+def remembered(path: Path, compute: Callable[[], str], of: str = "") -> str:
+    """A digest that is computed from a file's content. of: tells it from others of the same file.
+
+    It is stored beside the cache, and used again while the file's device, inode, size, modification time and change time are the
+    same; copying and unpacking tools can set all of these but the change time.
     """
     stamp = list(state_of(path.stat()))
-    name = hashlib.sha256(str(path.resolve()).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+    name = hashlib.sha256(f"{path.resolve()}{of}".encode("utf-8", "surrogateescape")).hexdigest()[:32]
     known = datasets_cache() / "mm-eval-digests" / f"{name}.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
-        remembered = json.loads(known.read_text(encoding="utf-8"))
-        if remembered["stamp"] == stamp:
-            return str(remembered["digest"])
-    with path.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-        about = os.fstat(file.fileno())
+        stored = json.loads(known.read_text(encoding="utf-8"))
+        if stored["stamp"] == stamp:
+            return str(stored["digest"])
+    digest, about = compute(), path.stat()
     if list(state_of(about)) == stamp and time.time_ns() - about.st_ctime_ns > SETTLED_NS:
         with suppress(OSError):  # a cache that can't be written costs time alone
             write_atomic(known, json.dumps({"path": str(path), "stamp": stamp, "digest": digest}), durable=False)

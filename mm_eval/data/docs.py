@@ -12,11 +12,11 @@ import io
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mm_eval.data.data_files import file_digest
+from mm_eval.data.data_files import file_digest, remembered
 from mm_eval.data.decode import PixelCount, check_pillow, decoding
 from mm_eval.data.media import SHOWN, inner_feature, media_of, with_media, without_media
 from mm_eval.data.places import Places
@@ -161,7 +161,15 @@ def _chunks(doc_ids: Sequence[int], size: int) -> Iterator[list[int]]:
 
 
 def fingerprint_of(rows: Any) -> str:
-    """sha256 of the rows' content, stored pictures included, independent of the path or cache they were read from."""
+    """sha256 of the rows' content, stored pictures included, independent of the path or cache they were read from.
+
+    That of rows which are mapped from a file is remembered, since it takes as long as reading them.
+    """
+    file = getattr(rows, "file", None)
+    return _fingerprint(rows) if file is None else remembered(file, partial(_fingerprint, rows), of=" fingerprint 1")
+
+
+def _fingerprint(rows: Any) -> str:
     import pyarrow as pa
 
     class Hash(io.RawIOBase):

@@ -10,6 +10,7 @@ import json
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate
 from pathlib import Path
 from typing import Any
@@ -90,7 +91,7 @@ class Rows:
         """All rows as one arrow table."""
         import pyarrow as pa
 
-        return pa.Table.from_batches([batch.select(self.schema.names) for batch in self.batches], self.schema)
+        return pa.Table.from_batches(self._of_columns, self.schema)
 
     def with_format(self, _: str) -> Rows:
         """The same rows, given as arrow tables."""
@@ -114,13 +115,21 @@ class Rows:
         import pyarrow as pa
 
         slices = self._slices([place] if isinstance(place, int) else place)
-        table = with_short_floats(
-            pa.Table.from_batches([batch.select(self.schema.names) for batch in slices], self.schema)
-        )
+        table = pa.Table.from_batches(list(slices), self.schema)
+        table = with_short_floats(table) if self._has_narrow_floats else table
         if self.is_arrow:
             return table
         values = {name: self._values(name, column) for name, column in table.to_pydict().items()}
         return {name: column[0] for name, column in values.items()} if isinstance(place, int) else values
+
+    @cached_property
+    def _of_columns(self) -> list[Any]:
+        """The batches with the columns of these rows alone."""
+        return [batch.select(self.schema.names) for batch in self.batches]
+
+    @cached_property
+    def _has_narrow_floats(self) -> bool:
+        return any(wide_type(column.type) != column.type for column in self.schema)
 
     def _values(self, name: str, column: list[object]) -> list[Any]:
         feature = self.features[name]
@@ -128,10 +137,10 @@ class Rows:
 
     def _slices(self, places: Sequence[int]) -> Iterator[Any]:
         """Slices of the batches, one for each run of consecutive places in one batch."""
-        at = 0
+        batches, at = self._of_columns, 0
         while at < len(places):
             number = bisect_right(self._ends, places[at])
-            batch, start = self.batches[number], places[at]
+            batch, start = batches[number], places[at]
             first = self._ends[number] - batch.num_rows
             count = 1
             while at + count < len(places) and places[at + count] == start + count < self._ends[number]:

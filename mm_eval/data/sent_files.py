@@ -181,7 +181,7 @@ def _is_plain_jpeg(content: bytes) -> bool:
             return False
         at += 1 + size
         if marker == 0xDA:  # coded data, and tables in it, have no such two bytes
-            return frames == 1 and content.find(b"\xff\xd9", at) > 0
+            return frames == 1 and content.rfind(b"\xff\xd9", at) > 0  # from the end, where it mostly is
 
 
 def _sides(frame: bytes) -> tuple[int, int]:

@@ -21,7 +21,7 @@ import pyarrow.parquet as pq
 import pytest
 from PIL import Image
 
-from mm_eval.data import arrow_files
+from mm_eval.data import arrow_files, data_files, docs
 from mm_eval.data.arrow_files import read_rows
 from mm_eval.data.as_dataset import short_floats
 from mm_eval.data.dataset import load_docs
@@ -286,6 +286,28 @@ def test_a_spoilt_cache_is_written_anew(tmp_path: Path, monkeypatch: pytest.Monk
     file.write_bytes(b"ARROW1")
     again = load_docs("a/b", None, "test", source, where="here")
     assert isinstance(again.rows, Rows) and again.fingerprint == first.fingerprint
+
+
+def test_the_fingerprint_of_a_mapped_file_is_computed_once_for_each_state_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(datasets.config, "HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setattr(arrow_files, "IN_MEMORY", 0)
+    monkeypatch.setattr(data_files, "SETTLED_NS", -1)
+    computed, whole = [], docs._fingerprint
+    monkeypatch.setattr(docs, "_fingerprint", lambda rows: computed.append(rows) or whole(rows))
+    folder = tmp_path / "root" / "a" / "b"
+    folder.mkdir(parents=True)
+    lines(folder)
+
+    def fingerprint() -> str:
+        return load_docs("a/b", None, "test", DataSource(tmp_path / "root"), where="here").fingerprint
+
+    first = fingerprint()
+    assert fingerprint() == first and len(computed) == 1
+    [file] = folder.glob("*.jsonl")
+    file.write_text(file.read_text() * 2)
+    assert fingerprint() != first and len(computed) == 2
 
 
 def test_process_docs_gets_a_dataset_unless_it_says_that_it_only_reads_columns(tmp_path: Path) -> None:
