@@ -17,7 +17,7 @@ from functools import partial
 from itertools import groupby
 from numbers import Real
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 from mm_eval.engine.cache import KnownAnswers
 from mm_eval.engine.held import ChoicesOfDoc, HeldAnswers
@@ -35,6 +35,19 @@ log = logging.getLogger(__name__)
 
 SHOWN_FAILURES = 5
 """Failures that are logged as they happen. The table's footer and the samples report all."""
+
+
+class _Asked(NamedTuple):
+    """A request in flight: its key, the instances whose slots its answer fills, itself first, its doc, and when it was made.
+
+    findings: those of the model's facts by then, on which the key depends.
+    """
+
+    key: str
+    filled: list[Instance]
+    doc: ChoicesOfDoc | None
+    since: float
+    findings: Fields
 
 
 @dataclass
@@ -63,8 +76,8 @@ class Asker:
     keep: Callable[[Fields], None] = lambda findings: None
     settled: Callable[[str], None] = lambda task: None
     _kept: Mapping[str, object] = field(default_factory=dict)
-    _in_flight: dict[int, tuple[str, list[Instance], ChoicesOfDoc | None, float]] = field(default_factory=dict)
-    """id(instance) of each request: its key, the instances whose slots its answer fills, itself first, its doc, and its time."""
+    _in_flight: dict[int, _Asked] = field(default_factory=dict)
+    """By id(instance) of each request."""
     _by_key: dict[str, list[Instance]] = field(default_factory=dict)
     """The same lists by key, where the model lets equal questions share an answer."""
     _turns: NextTurns = field(default_factory=NextTurns)
@@ -126,10 +139,10 @@ class Asker:
                         self._receive(given[0], given[1])
                 finally:  # an error, or a run that was stopped, may come within a doc
                     self._held.write()
-                for _, filled, _, _ in list(self._in_flight.values()):
+                for asked in list(self._in_flight.values()):
                     if not self.halted:
                         none = ModelError(f"{name} gave no answer to this request.", hint=self._see())
-                        self._receive(filled[0], none)
+                        self._receive(asked.filled[0], none)
             self._in_flight.clear()
             self._by_key.clear()
             if self.halted or not self._turns:
@@ -186,7 +199,8 @@ class Asker:
                     key, shared = self._keys.of(instance), shares(self.model, instance)
                     if not self._has_answer(key, instance, shared):
                         filled = [instance]
-                        self._in_flight[id(instance)] = key, filled, doc, monotonic()
+                        known = dict(self.model.facts.findings)
+                        self._in_flight[id(instance)] = _Asked(key, filled, doc, monotonic(), known)
                         if shared:
                             self._by_key[key] = filled
                         self.outcome.requested += 1
@@ -255,7 +269,7 @@ class Asker:
         """Records what the model gave for an instance."""
         if (asked := self._in_flight.pop(id(instance), None)) is None:
             raise self._not_asked((instance, answer))
-        key, instances, doc, since = asked
+        key, instances, doc, since, known = asked
         self._by_key.pop(key, None)
         if not isinstance(answer, (Answer, MMEvalError)):
             what = (
@@ -267,7 +281,7 @@ class Asker:
         if (found := self.model.facts.findings) != self._kept:
             self.keep(found)
             self._kept = dict(found)
-        if found:  # the endpoint may have refused a field of this very question
+        if found != known:  # the endpoint may have refused a field of this very question
             key = self._keys.of(instance)
         if isinstance(answer, Answer):
             if fault := _fault(answer, instance, self.model):

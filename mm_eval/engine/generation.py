@@ -112,8 +112,18 @@ class GenerationOptions:
         """Reads the `generation_kwargs` of a YAML file; null means not given. Raises ConfigError for an invalid value.
 
         Temperature 0, or null, or `do_sample: false` means greedy. `do_sample: true` without a temperature samples at 1, as in
-        transformers.
+        transformers. Each request of a task states the same, which is read once.
         """
+        if (known := _READ.get(stated := repr(kwargs))) is not None:
+            return known
+        chosen = cls._read(kwargs)
+        if len(_READ) >= MOST_READ:
+            _READ.clear()
+        _READ[stated] = chosen
+        return chosen
+
+    @classmethod
+    def _read(cls, kwargs: Mapping[str, object]) -> GenerationOptions:
         options = {name: v for name, v in kwargs.items() if name not in TRANSPORT_OPTIONS and v is not None}
         caps = [options.pop(name, None) for name in TOKEN_CAPS]
         sampling = _flag(options.pop("do_sample", None), "do_sample")
@@ -138,6 +148,12 @@ class GenerationOptions:
                 hint="Caps and beams are at least 1, a temperature is at least 0, top_p is above 0 and at most 1.",
             )
         return chosen
+
+
+MOST_READ = 256
+"""Different generation_kwargs whose options are remembered."""
+_READ: dict[str, GenerationOptions] = {}
+"""What was read, by its `repr`: equal values may mean different things, as 1 and true."""
 
 
 def _number(kind: type[Num], value: Any, name: str) -> Num:

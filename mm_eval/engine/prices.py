@@ -22,8 +22,15 @@ def token_counts(usage: object) -> dict[str, int]:
     """
     if not usage or not isinstance(usage, Mapping):
         return {}
-    counts = {name: int(n) for name, n in usage.items() if isinstance(n, Integral) and not isinstance(n, bool)}
-    return {name: count for name, count in counts.items() if 0 <= count <= MOST_TOKENS}
+    return {name: count for name, n in usage.items() if (count := token_count(n)) is not None}
+
+
+def token_count(value: object) -> int | None:
+    """A valid token count; None for any other value. Most are plain integers, for which `Integral` would take a while."""
+    if type(value) is not int and (isinstance(value, bool) or not isinstance(value, Integral)):
+        return None
+    count = int(value)
+    return count if 0 <= count <= MOST_TOKENS else None
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ def test_few_large_replies_are_read_at_a_time_and_all_of_them_arrive() -> None:
 
     async def main() -> list[bytes]:
         bodies = Bodies()
-        return await asyncio.gather(*(bodies.read(chunks(), httpx.Headers()) for _ in range(20)))
+        return await asyncio.gather(*(bodies.read(chunks(), []) for _ in range(20)))
 
     assert {len(body) for body in asyncio.run(main())} == {LARGE + 2} and most == LARGE_AT_ONCE
 

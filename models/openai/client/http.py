@@ -180,7 +180,8 @@ class Client:
     endpoint: Endpoint = field(default_factory=Endpoint)
     fatal: Fatal | None = None
     failed_once: Callable[[], None] = lambda: None
-    _targets: dict[tuple[str, str], httpx.URL] = field(default_factory=dict)
+    _targets: dict[tuple[str, str], tuple[httpx.URL, httpx.Headers]] = field(default_factory=dict)
+    """By server and path: where a question goes, and its headers."""
     _wait_stated: float = 0.0
     """Seconds of the present wait for a quota, as the log last stated it; 0 if it did not."""
 
@@ -394,7 +395,7 @@ class Client:
     async def _send(self, server: Server, path: str, content: bytes, tries: Tries, probe: bool) -> httpx.Response:
         """The reply, unless its status says that the server is still loading. Raises Passing if there is no reply."""
         loop = asyncio.get_running_loop()
-        request = httpx.Request("POST", self._target(server, path), headers=self.headers, content=content)
+        request = self._request(server, path, content)
         try:
             async with asyncio.timeout_at(min(loop.time() + self.limits.timeout, self._until(tries))):
                 reply = await self.transport.handle_async_request(request)
@@ -435,9 +436,16 @@ class Client:
         passing.free = probe
         return self.servers.failed(server, self._message(passing), probe, alive, passing.wait) or passing
 
-    def _target(self, server: Server, path: str) -> httpx.URL:
-        known = self._targets.get((server.url, path))
-        return known or self._targets.setdefault((server.url, path), joined(server.url, path))
+    def _request(self, server: Server, path: str, content: bytes) -> httpx.Request:
+        """A question to a server. What all of them have in common is written once: httpx looks at each header several times."""
+        if (known := self._targets.get((server.url, path))) is None:
+            first = httpx.Request("POST", joined(server.url, path), headers=self.headers, content=b"")
+            known = self._targets[server.url, path] = first.url, first.headers
+        url, headers = known
+        request = httpx.Request("POST", url, headers=headers, stream=httpx.ByteStream(content))
+        request.headers["Content-Length"] = str(len(content))
+        request.read()
+        return request
 
     def _content(self, reply: httpx.Response) -> dict[str, object]:
         if reply.status_code != 200:

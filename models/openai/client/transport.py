@@ -45,6 +45,9 @@ SEVERAL_HEADS = 16
 """Different heads of requests that are remembered: one for each path of an endpoint."""
 WINDOWS = {"gzip": zlib.MAX_WBITS | 16, "x-gzip": zlib.MAX_WBITS | 16, "deflate": zlib.MAX_WBITS}
 
+Raw = list[tuple[bytes, bytes]]
+"""The headers of a reply in their order, names as they were written."""
+
 
 class Lanes(httpx.AsyncBaseTransport):
     """One connection for each request in flight, reused by later requests.
@@ -89,7 +92,7 @@ class PlainHead(NamedTuple):
     """A reply's head. length: of its body. size: of the head itself, in bytes."""
 
     status: int
-    headers: list[tuple[bytes, bytes]]
+    headers: Raw
     length: int
     size: int
 
@@ -170,7 +173,7 @@ class Lane:
             data = await reader.read(READ_AT_ONCE)
             if (head := plain_head(data)) is not None and request.method != "HEAD":
                 body = PlainBody(head.length, data[head.size :])
-                status, headers = head.status, httpx.Headers(head.headers)
+                status, headers = head.status, head.headers
                 found = await bodies.read(body.chunks(reader), headers)
                 whole = not body.more
             else:
@@ -286,7 +289,7 @@ class OtherReply:
         done = self._state.our_state is h11.DONE and self._state.their_state is h11.DONE
         return done and not self._state.trailing_data[0]
 
-    async def head(self, reader: asyncio.StreamReader) -> tuple[int, httpx.Headers]:
+    async def head(self, reader: asyncio.StreamReader) -> tuple[int, Raw]:
         """The status and the headers of a reply."""
         while True:
             event = await self._event(reader)
@@ -295,7 +298,7 @@ class OtherReply:
                 or isinstance(event, h11.InformationalResponse)
                 and event.status_code == 101
             ):
-                return event.status_code, httpx.Headers(list(event.headers.raw_items()))
+                return event.status_code, list(event.headers.raw_items())
 
     async def chunks(self, reader: asyncio.StreamReader) -> AsyncIterator[bytes]:
         """The body of a reply."""
@@ -326,18 +329,18 @@ class Proxied(httpx.AsyncBaseTransport):
         """Sends a request and reads the whole reply."""
         reply = await self._client.send(request, stream=True)
         try:
-            body = await self._bodies.read(reply.aiter_raw(), reply.headers)
+            body = await self._bodies.read(reply.aiter_raw(), reply.headers.raw)
         finally:
             await reply.aclose()
-        return read_reply(reply.status_code, reply.headers, body)
+        return read_reply(reply.status_code, reply.headers.raw, body)
 
     async def aclose(self) -> None:
         await self._client.aclose()
 
 
-def read_reply(status: int, headers: httpx.Headers, body: bytes) -> httpx.Response:
+def read_reply(status: int, headers: Raw, body: bytes) -> httpx.Response:
     """A reply with an unpacked body."""
-    kept = [(name, value) for name, value in headers.raw if name.lower() != b"content-encoding"]
+    kept = [(name, value) for name, value in headers if name.lower() != b"content-encoding"]
     return httpx.Response(status, headers=kept, content=body)
 
 
@@ -348,7 +351,7 @@ class Bodies:
         self._most = most
         self._large = asyncio.Semaphore(LARGE_AT_ONCE)
 
-    async def read(self, chunks: AsyncIterable[bytes], headers: httpx.Headers) -> bytes:
+    async def read(self, chunks: AsyncIterable[bytes], headers: Raw) -> bytes:
         """The whole body, unpacked. Raises httpx.DecodingError if it is too large or can't be unpacked."""
         body, waited = bytearray(), False
         try:
@@ -363,7 +366,8 @@ class Bodies:
         finally:
             if waited:
                 self._large.release()
-        encodings = [name for part in headers.get("content-encoding", "").split(",") if (name := part.strip().lower())]
+        stated = [value.decode("latin-1") for name, value in headers if name.lower() == b"content-encoding"]
+        encodings = [name for part in ",".join(stated).split(",") if (name := part.strip().lower())]
         if len(encodings) > MOST_ENCODINGS:
             raise httpx.DecodingError("the reply is compressed more than twice")
         data = bytes(body)

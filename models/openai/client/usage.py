@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from mm_eval.engine.prices import token_counts
+from mm_eval.engine.prices import token_count, token_counts
 
 DETAILS = {
     "video_tokens": (("prompt_tokens_details", "multimodal_tokens", "video"),),
@@ -45,4 +45,4 @@ def _count_at(usage: Mapping[str, object], place: tuple[str, ...]) -> int:
     value: object = usage
     for name in place[:-1]:
         value = value.get(name) if isinstance(value, Mapping) else None
-    return token_counts({"n": value.get(place[-1])}).get("n", 0) if isinstance(value, Mapping) else 0
+    return token_count(value.get(place[-1])) or 0 if isinstance(value, Mapping) else 0
