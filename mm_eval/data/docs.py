@@ -40,7 +40,8 @@ class Docs:
 
     bundled: these are the bundled sample of a dataset. media_columns: columns of pictures, videos and sounds, alone or in lists;
     those of records that have some among texts are in `_records`. decodes: the rows have media that can be shown, and no other.
-    has_sounds: some of them are sounds. has_sounds_only: they are, and there are some.
+    has_sounds: some of them are sounds. has_sounds_only: they are, and there are some. Columns whose values are taken as they are
+    stored are in `_plain`.
     """
 
     rows: Any
@@ -53,6 +54,7 @@ class Docs:
     has_sounds: bool = field(init=False, default=False, repr=False)
     has_sounds_only: bool = field(init=False, default=False, repr=False)
     _records: tuple[str, ...] = field(init=False, default=(), repr=False)
+    _plain: frozenset[str] = field(init=False, default=frozenset(), repr=False)
     _texts: Any = field(init=False, default=None, repr=False)
     _features: Any = field(init=False, default=None, repr=False)  # `datasets` copies them at each access
 
@@ -61,6 +63,7 @@ class Docs:
         media = {name: found for name, feature in self._features.items() if (found := set(media_of(feature)))}
         self._records = tuple(name for name in media if _is_record(self._features[name]))
         self.media_columns = tuple(name for name in media if name not in self._records)
+        self._plain = frozenset(n for n, each in self._features.items() if n not in media and not has_any_value(each))
         self._texts = self.rows.remove_columns(list(media)) if media else self.rows
         self.decodes = bool(media) and all(names <= SHOWN for names in media.values())
         self.has_sounds = any("Audio" in names for names in media.values())
@@ -124,7 +127,10 @@ class Docs:
 
             try:
                 return {
-                    n: with_media(self._features[n], v, places, count, again, where, identify) for n, v in row.items()
+                    name: value
+                    if name in self._plain
+                    else with_media(self._features[name], value, places, count, again, where, identify)
+                    for name, value in row.items()
                 }
             except DataError as error:
                 raise error.located(where) from error

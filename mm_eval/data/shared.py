@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import OrderedDict
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -168,18 +168,21 @@ def undecoded(picture: Image.Image) -> Original | None:
     return original if original is not None and original.held is None else None
 
 
-@dataclass
+@dataclass(eq=False)
 class _Entry:
+    content: bytes
     lock: threading.Lock = field(default_factory=threading.Lock)
     picture: Image.Image | None = None
 
 
 class Recent:
-    """The last few pictures by their files' content; one that several threads ask for is decoded once."""
+    """The last few pictures by their files' content; one that several threads ask for is decoded once.
+
+    Files are compared, which ends at their first other byte; a hash would read each of them whole.
+    """
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._entries: OrderedDict[bytes, _Entry] = OrderedDict()
+        self._entries: deque[_Entry] = deque(maxlen=most)
         self._lock = threading.Lock()
 
     def get(
@@ -187,10 +190,12 @@ class Recent:
     ) -> Image.Image:
         """The picture of a file, decoded if it is not one of the last. keeps: whether it may stay in memory."""
         with self._lock:
-            entry = self._entries.setdefault(content, _Entry())
-            self._entries.move_to_end(content)
-            while len(self._entries) > self._most:
-                self._entries.popitem(last=False)
+            entry = next((each for each in self._entries if each.content == content), None)
+            if entry is None:
+                entry = _Entry(content)
+            else:
+                self._entries.remove(entry)
+            self._entries.append(entry)
         with entry.lock:
             if (picture := entry.picture) is None:
                 picture = decode(content)

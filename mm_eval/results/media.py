@@ -140,8 +140,9 @@ class Media:
 
     def _is_loose(self, digest: str) -> bool:
         """Whether a thumbnail is a file of its own. A row may name anything as a picture's digest."""
-        path = self._loose(digest) if DIGEST.fullmatch(digest) else self._folder
-        return path.is_file() and is_inside(self._run, path)
+        if not DIGEST.fullmatch(digest) or not os.path.isfile(f"{self._folder}/{digest[:2]}/{digest}.jpg"):
+            return False
+        return is_inside(self._run, self._loose(digest))
 
     def _read_packed(self, pack: BinaryIO, digest: str) -> bytes:
         pack.seek(self._places[digest])
