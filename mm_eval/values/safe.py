@@ -56,7 +56,7 @@ def _escape(character: str) -> str:
 
 def json_safe(text: str) -> str:
     """A JSON document in which characters that control a terminal are JSON escapes; its value is the same."""
-    if text.isprintable():
+    if (text.isascii() and "\x7f" not in text) or text.isprintable():  # JSON has escaped all other ones of ASCII
         return text
     return "".join(c if c == "\n" or shown(c) else json.dumps(c)[1:-1] for c in text.replace("\x7f", "\\u007f"))
 

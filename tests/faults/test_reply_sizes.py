@@ -9,7 +9,6 @@ import time
 import zlib
 from functools import cache
 
-import httpx
 import pytest
 from mm_eval.models.openai.adapter import OpenAI
 from mm_eval.models.openai.client.transport import LARGE, LARGE_AT_ONCE, Bodies
