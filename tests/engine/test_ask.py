@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,28 @@ def test_equal_questions_are_requested_once_and_counted_in_each_place(tmp_path: 
     assert all(state.answer(q.slot) is not None for q in questions(3, "a") + questions(6, "b"))
     lines = b"".join(path.read_bytes() for path in (tmp_path / "journal").glob("*.jsonl"))
     assert lines.count(b'"kind":"answer"') == 6, "one answer record a key"
+
+
+def test_a_key_is_computed_again_only_where_the_endpoint_has_taught_something_since(tmp_path: Path) -> None:
+    class Learning(Scripted):
+        """Finds out with the first answer that the endpoint takes no seed."""
+
+        computed = 0
+
+        def identity(self, instance):
+            self.computed += 1
+            return {**super().identity(instance), "found": dict(self.facts.findings)}
+
+        def generate(self, instances):
+            for instance in instances:
+                self.facts = replace(self.facts, findings={"dropped": ["seed"]})
+                yield instance, Answer("yes")
+
+    model = Learning(echo)
+    ask(tmp_path, model, questions(10))
+    assert model.computed == 11
+    recorded = read_journal(tmp_path)
+    assert [recorded.answer(each.slot).key for each in questions(10)] == [request_key(model, q) for q in questions(10)]
 
 
 def test_order_of_arrival_does_not_matter(tmp_path: Path) -> None:

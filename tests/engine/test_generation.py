@@ -64,3 +64,9 @@ def test_the_fields_spellings_and_numbers_written_as_text():
 def test_invalid_values_are_reported(kwargs, message):
     with pytest.raises(ConfigError, match=message):
         read(kwargs)
+
+
+def test_equal_options_are_read_once_and_equal_values_of_other_kinds_apart():
+    assert read({"until": ["a"], "temperature": 1}) is read({"until": ["a"], "temperature": 1})
+    with pytest.raises(ConfigError, match="temperature is True"):
+        read({"until": ["a"], "temperature": True})
