@@ -341,14 +341,19 @@ def as_rgb(picture: Image) -> Image:
     """The picture that is hashed and that every adapter shows: RGB, 8 bits a channel, no transparency.
 
     Transparency is dropped as by Pillow's `convert("RGB")`, which published numbers are based on: the stored colours stay. A
-    picture that is already in this form is not copied.
+    picture that is already in this form is not copied. Pillow notes a transparent colour of a palette in the `info` of the RGB
+    picture, and processors of transformers would make every pixel of that colour white, so that the note is removed.
     """
     from PIL import Image
 
     from mm_eval.data.shared import SharedPicture
 
     in_memory = type(picture) in (Image.Image, SharedPicture) and picture.mode == "RGB"
-    return picture if in_memory else eight_bits(picture).convert("RGB")
+    converted = picture if in_memory else eight_bits(picture).convert("RGB")
+    if "transparency" in converted.info:
+        converted = converted.copy()
+        del converted.info["transparency"]
+    return converted
 
 
 def _same_everywhere(picture: Image) -> bool:

@@ -49,6 +49,7 @@ def test_a_server_is_sent_what_is_hashed_and_shown_elsewhere(name: str, before) 
     [shown] = to_pictures([before(open_picture(content))], "doc")
     expected = Image.open(io.BytesIO(content)).convert("RGB")
     assert shown.mode == "RGB" and shown.tobytes() == expected.tobytes()
+    assert not shown.has_transparency_data, "a processor of transformers would blend it"
     digest = picture_digest(shown)
     assert digest == picture_digest(Image.frombytes("RGB", expected.size, expected.tobytes())), (
         "the digest of opaque pixels"

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from weakref import WeakValueDictionary
 
 from mm_eval.data.decode import IN_FLIGHT
-from mm_eval.values.errors import ModelError
+from mm_eval.values.errors import ModelError, kind_and_text, said_by
 from mm_eval.values.types import Instance, Options
 
 from .sounds import of_sound
@@ -230,6 +230,16 @@ class Preprocessor:
         return made
 
 
+def refusal(name: str, error: Exception) -> ModelError:
+    """What the processor of a model raised for one prompt, as the error of this prompt alone.
+
+    Processors raise ValueError on purpose. For a picture that they did not expect others follow from their arithmetic, such as
+    ZeroDivisionError for a side of 0 pixels; these are told with their kind.
+    """
+    said = (said_by(error) if isinstance(error, ValueError) else "") or kind_and_text(error)
+    return ModelError(f"The processor of {name!r} refuses the prompt: {said}")
+
+
 class _StandIn:
     """Takes the place of an image processor in a call of its processor, with the tensors of known pictures."""
 
@@ -259,13 +269,17 @@ def decoded(instance: Instance) -> list[Image]:
 
 
 def _combined(outputs: Sequence[Mapping[str, Any]]) -> object:
-    """One output of an image processor for the pictures of several. A new object, since processors remove entries from it."""
+    """One output of an image processor for the pictures of several. A new object, since processors remove entries from it.
+
+    A tensor that only some pictures have is theirs in order: deepseek_ocr2 has tiles for large pictures alone.
+    """
     kind: Any = type(outputs[0])
     if len(outputs) == 1:
         return kind(data=dict(outputs[0]))
     import torch
 
-    columns = {name: [output[name] for output in outputs] for name in outputs[0]}
+    names = dict.fromkeys(name for output in outputs for name in output)
+    columns = {name: [output[name] for output in outputs if name in output] for name in names}
     return kind(
         data={
             name: joined(values)

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from mm_eval.data.decode import IN_FLIGHT
-from mm_eval.values.errors import ConfigError, DataError, ModelError
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelError
 from mm_eval.values.reasoning.families import NO_MARKS, Marks
 from mm_eval.values.types import AUDIO_MARK, IMAGE_MARK, Audible, Instance, JsonObject
 from mm_eval.values.words import counted
@@ -32,7 +32,7 @@ from ..arguments import WHERE, PromptArguments
 from ..families import Family
 from .data_text import DataText
 from .dates import dated
-from .preprocessing import Picture, Preprocessor, learn, pictures_of, written
+from .preprocessing import Picture, Preprocessor, learn, pictures_of, refusal, written
 from .sounds import divided, extractor_of, samples_of, unheard_seconds
 
 if TYPE_CHECKING:
@@ -371,8 +371,10 @@ class PromptWriter:
                 encoded = self._heard(text, sounds, list(loaded or ()), blank.special)
             else:
                 encoded, units = self._preprocessor(text, instance, loaded, special=blank.special)
-        except (ValueError, TypeError, IndexError) as error:
-            raise ModelError(f"The processor of {self.name!r} refuses the prompt: {error}") from error
+        except MMEvalError:
+            raise
+        except Exception as error:  # third-party code on a user's picture
+            raise refusal(self.name, error) from error
         per_token = {name: encoded[name][0].tolist() for name in _PER_TOKEN if name in encoded}
         ids = encoded["input_ids"][0].tolist()
         left_out = {"input_ids", "attention_mask", "labels", *per_token}

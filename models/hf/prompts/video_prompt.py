@@ -20,7 +20,7 @@ from mm_eval.values.words import counted
 
 from ..arguments import WHERE
 from .clips import is_blank, native_clips, own_sounds, parts_of, span, starts_and_rest
-from .preprocessing import Known, Picture, decoded, joined, pictures_of
+from .preprocessing import Known, Picture, decoded, joined, pictures_of, refusal
 from .prompt import Prompt, PromptWriter
 from .sounds import divided, extractor_of, samples_of, unheard_seconds
 from .videos import Videos, VideoSettings, video_tensors
@@ -308,8 +308,8 @@ class VideoWriter(PromptWriter):
                 return_tensors="pt",
                 **options,
             )
-        except (ValueError, TypeError, IndexError, KeyError) as error:
-            raise ModelError(f"The processor of {self.name!r} refuses the prompt: {error}") from error
+        except Exception as error:  # third-party code on a user's picture
+            raise refusal(self.name, error) from error
         ids = encoded["input_ids"][0].tolist()
         if stretches:
             ids, _ = self.data_text.spread(ids, stretches)

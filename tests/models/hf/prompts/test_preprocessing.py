@@ -12,7 +12,7 @@ import pytest
 from mm_eval.models.hf.prompts import ahead, preprocessing
 
 from mm_eval.data.decode import PixelBudget
-from mm_eval.values.errors import DataError
+from mm_eval.values.errors import DataError, ModelError
 from tests.models.hf.test_more_families import ALL, PALIGEMMA, SINGLE
 from tests.models.questions import instance, outputs, picture
 from tests.models.tiny_random import FAMILIES
@@ -194,6 +194,35 @@ def test_a_broken_picture_fails_each_of_its_questions_and_nothing_else(adapter: 
     assert outputs(model.generate(on_pictures(range(1, 2), generation_kwargs=STEPS))), "it is not remembered as broken"
 
 
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (ZeroDivisionError("division by zero"), "refuses the prompt: ZeroDivisionError: division by zero"),
+        (ValueError("absolute aspect ratio must be smaller than 200"), "refuses the prompt: absolute aspect ratio"),
+    ],
+    ids=["arithmetic", "on purpose"],
+)
+def test_whatever_a_processor_raises_fails_the_picture_and_nothing_else(
+    adapter: Adapter, error: Exception, said: str
+) -> None:
+    """A processor that rounds a side to 0 pixels divides by it: the whole run ended in a traceback."""
+    model = adapter("llava", batch_size=4)
+    own = model.writer.processor.image_processor
+
+    class Refusing(Counting):
+        def __call__(self, images: Any, **options: Any) -> Any:
+            if images[0][0].size == (300, 1):
+                raise error
+            return self._own(images, **options)
+
+    model.writer.processor.image_processor = Refusing(own)
+    shown = [picture(40, 30, 1), picture(300, 1, 2), picture(30, 40, 3)]
+    rows = [instance("What is shown?", [each], doc_id=n, generation_kwargs=STEPS) for n, each in enumerate(shown)]
+    found = outputs(model.generate(rows))
+    assert isinstance(found[0, 0], str) and isinstance(found[2, 0], str)
+    assert isinstance(found[1, 0], ModelError) and said in str(found[1, 0]) and "a_task, doc 1: " in str(found[1, 0])
+
+
 @pytest.mark.full
 def test_threads_preprocess_once_and_never_wait_for_each_other_for_ever(
     adapter: Adapter, monkeypatch: pytest.MonkeyPatch
@@ -266,3 +295,20 @@ def test_what_a_processor_gives_as_lists_is_divided_and_joined() -> None:
     of_patches = {"image_grid_thw": torch.tensor([[1, 1, 1], [1, 1, 2]]), "kinds": ["a", "b", "c"]}
     pictures = preprocessing.pictures_of(of_patches, [], 2, ("a", "b"))
     assert [picture.tensors["kinds"] for picture in pictures] == [["a"], ["b", "c"]]
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_tensors_that_only_one_of_two_pictures_has_are_kept(first: int) -> None:
+    """deepseek_ocr2 has tiles for large pictures alone: beside a small one they were lost, or the run ended with a KeyError."""
+    import torch
+    from transformers import BatchFeature
+
+    tiles, whole = torch.ones(2, 3, 4, 4), torch.zeros(1, 3, 8, 8)
+    of_each = [
+        BatchFeature({"pixel_values": whole, "num_local_patches": [0]}),
+        BatchFeature({"pixel_values": whole + 1, "num_local_patches": [2], "pixel_values_local": tiles}),
+    ]
+    ordered: Any = of_each[::-1] if first else of_each
+    found: Any = preprocessing._combined(ordered)
+    assert torch.equal(found["pixel_values_local"], tiles)
+    assert found["pixel_values"].shape[0] == 2 and found["num_local_patches"] == ([2, 0] if first else [0, 2])
