@@ -32,6 +32,8 @@ class Family:
     pictures: what the processor's tensors for a picture depend on: only the "picture"; the "prompt" with all of its pictures
         (llava_onevision makes no tiles where there are several, idefics and mllama pad to the largest); or "processor":
         unknown, so that every prompt is processed as a whole.
+    most_pictures: how many a prompt may show. blip-2 reads the first alone, without a word; the model fails on several of
+        instructblip and kosmos-2. None: there is no such limit.
     flat: its processor takes the pictures of a prompt in one list; others take a list for each prompt.
     features: the vision tower's output may be computed in advance and passed in; "alone": for one prompt at a time, since the
         tensors number the patches of a prompt (molmo2).
@@ -57,6 +59,7 @@ class Family:
     prefix_cache: bool = True
     holes: bool = True
     pictures: Literal["picture", "prompt", "processor"] = "picture"
+    most_pictures: int | None = None
     flat: bool = False
     features: bool | Literal["alone"] = True
     causal: bool = True
@@ -85,8 +88,8 @@ def _plainest(*keys: str, placeholder: str | None = None) -> Family:
 
 
 def _without_chat(*keys: str) -> Family:
-    """A type older than chat templates: its processor writes the pictures' tokens, and it has no turns."""
-    return replace(_plainest(*keys, placeholder=""), chats=False)
+    """A type older than chat templates: its processor writes the tokens of its one picture, and it has no turns."""
+    return replace(_plainest(*keys, placeholder=""), chats=False, most_pictures=1)
 
 
 def _glm(*keys: str) -> Family:

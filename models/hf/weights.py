@@ -24,6 +24,7 @@ from .checkpoint import check_whole, joint_digest
 from .processor import image_text_loader, naming, quiet, text_loader
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PretrainedConfig, PreTrainedModel
 
 SETTINGS = "adapter_config.json"
@@ -155,6 +156,21 @@ def choose_dtype(arguments: Arguments, device: str, config: PretrainedConfig) ->
     return str(own or "float32").removeprefix("torch.")
 
 
+BOTH_WAYS = ("Phi4MultimodalVisionAttention",)
+"""Classes of vision towers' attention that transformers 5.23 marks as causal, though a patch sees all others.
+
+With `sdpa` a picture without padding is then read in one direction, and beside a picture of another shape in both, as always with
+`eager`; with Flash Attention every picture in one.
+"""
+
+
+def look_both_ways(model: torch.nn.Module) -> None:
+    """Lets every patch of a picture see all others, in the classes of `BOTH_WAYS`."""
+    for module in model.modules():
+        if type(module).__name__ in BOTH_WAYS:
+            module.is_causal = False
+
+
 def load_model(
     folder: Path,
     arguments: Arguments,
@@ -196,4 +212,5 @@ def load_model(
     if arguments.peft:
         with naming(arguments.peft, "adapter"), quiet():
             model = with_adapter(model, arguments.peft)
+    look_both_ways(model)
     return model.eval()

@@ -233,7 +233,7 @@ def gemma4_unified() -> Made:
     config = tf.Gemma4UnifiedConfig(
         text_config=text,
         vision_config={
-            "patch_size": 4, "pooling_kernel_size": 2, "mm_embed_dim": 64, "mm_posemb_size": 64, "output_proj_dims": 64,
+            "patch_size": 4, "pooling_kernel_size": 2, "mm_embed_dim": 64, "mm_posemb_size": 1024, "output_proj_dims": 64,
         },
         audio_config={},
         **_ids(

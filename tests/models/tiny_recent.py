@@ -107,7 +107,7 @@ def _gemma4(sound: dict[str, Any] | None = None, **differs: Any) -> Made:
     }  # fmt: skip
     tower = {
         **VISION, "num_key_value_heads": 4, "head_dim": 8, "patch_size": 4, "pooling_kernel_size": 2,
-        "position_embedding_size": 64,
+        "position_embedding_size": 1024,
     }  # fmt: skip
     config = tf.Gemma4Config(
         text_config=text,
@@ -245,7 +245,7 @@ def lfm2_vl() -> Made:
     )  # fmt: skip
     images = tf.Lfm2VlImageProcessor(
         encoder_patch_size=14, downsample_factor=2, tile_size=56, min_image_tokens=1, max_image_tokens=4, min_tiles=2,
-        max_tiles=4, max_num_patches=16,
+        max_tiles=4, max_num_patches=256,
     )  # fmt: skip
     shown = "<s>" + template("<image>")  # its processor adds no BOS
     processor = tf.Lfm2VlProcessor(image_processor=images, tokenizer=made, chat_template=shown)

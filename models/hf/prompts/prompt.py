@@ -189,6 +189,12 @@ class PromptWriter:
                 f"{self.name!r} {reads}, and this question has {counted(pictures, 'picture')}.",
                 hint="Choose an image-text model, or tasks without pictures.",
             )
+        most = self.family.most_pictures
+        if most is not None and pictures > most:
+            raise ModelError(
+                f"{self.name!r} reads {counted(most, 'picture')} in a prompt, and this question has {pictures}.",
+                hint="Choose a model that reads several pictures.",
+            )
         if instance.sounds is not None and (self.processor is None or self.family.sound is None):
             raise ModelError(
                 f"{self.name!r} does not hear, and this question has {counted(len(instance.heard), 'sound')}.",

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mm_eval.models.hf.weights import quantisation
+from mm_eval.models.hf.weights import look_both_ways, quantisation
 
 from mm_eval.engine.model import MODELS, ModelSettings
 from mm_eval.values.errors import ConfigError
@@ -254,3 +254,28 @@ def test_without_peft_the_message_says_how_to_install_it(
     monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "peft" else real(name, *rest))
     with pytest.raises(ConfigError, match=r"needs the package peft.*pip install 'mm-eval\[peft\]'"):
         loaded(checkpoint("llama"), peft=str(by_hand(tmp_path / "lora")))
+
+
+def test_a_picture_is_read_in_both_directions_whatever_computes_the_attention() -> None:
+    """transformers 5.23 reads a picture without padding in one direction by `sdpa`, and beside another one in both."""
+    import torch
+    from transformers import Phi4MultimodalVisionConfig, Phi4MultimodalVisionModel
+
+    sides = {"hidden_size": 32, "intermediate_size": 64, "num_hidden_layers": 2, "num_attention_heads": 4}
+    config = Phi4MultimodalVisionConfig(**sides, image_size=56, crop_size=56, patch_size=14)
+    torch.manual_seed(0)
+    model = Phi4MultimodalVisionModel(config).eval()
+    pixels = torch.rand(1, 3, 56, 56)
+
+    def seen(attention: str) -> torch.Tensor:
+        model.set_attn_implementation(attention)
+        with torch.no_grad():
+            features: torch.Tensor = model(pixels).last_hidden_state
+        return features
+
+    eager = seen("eager")
+    look_both_ways(model)
+    assert torch.allclose(seen("sdpa"), eager, atol=1e-5) and torch.allclose(seen("eager"), eager)
+    for layer in model.encoder.layers:
+        layer.self_attn.is_causal = True
+    assert not torch.allclose(seen("sdpa"), eager, atol=1e-3), "transformers has mended it: BOTH_WAYS is not needed"

@@ -101,6 +101,15 @@ def test_a_text_model_refuses_pictures(adapter: Adapter) -> None:
     assert "reads text only" in str(answer) and "doc 7" in str(answer)
 
 
+def test_a_model_that_would_ignore_the_second_picture_refuses_two(adapter: Adapter) -> None:
+    """BLIP-2's processor writes the tokens of one picture, which its model fills from the first of several."""
+    writer = adapter("blip2").writer
+    shown = [picture(56, 28, 1), picture(28, 56, 2)]
+    assert writer.write(instance("What is shown?", shown[:1], chat=False)).image_tokens == 4
+    with pytest.raises(ModelError, match="reads 1 picture in a prompt, and this question has 2.* several pictures"):
+        writer.write(instance("What is shown?", shown, chat=False))
+
+
 def test_messages_without_a_template_name_the_model(adapter: Adapter, checkpoint: Any, tmp_path: Path) -> None:
     bare = shutil.copytree(checkpoint("llama"), tmp_path / "bare")
     (bare / "chat_template.jinja").unlink()
