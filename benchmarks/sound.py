@@ -1,12 +1,12 @@
 """What sound costs: CPU milliseconds a clip and peak memory, of a scripted server's client, and of ten hours that are streamed.
 
     python benchmarks/sound.py [--clips 1000] [--seconds 15] [--flight 64] [--delay 0.005] [--way input_audio] [--hours 10]
-                               [--peer] [--repetitions 3]
+                               [--files 50] [--peer] [--repetitions 3]
 
 The clips are FLAC of 16 kHz, noise with a tone, in one parquet file as `datasets` stores it. The server is that of `server.py`.
 It answers after --delay seconds; a longer delay has more of --flight held at a time. It takes WAV (`--way input_audio`), so that
-each clip is decoded twice, for its identity and for its request; or FLAC (`audio_url`).
-With --peer evalscope's own client asks about the same clips, by its benchmark wenet_speech, which sends WAV too: whole processes,
+each clip is decoded for its request, and each of the --files different ones once more for its identity; or FLAC (`audio_url`).
+With --peer evalscope's own client asks about the same clips, by its benchmark wenet_speech, which sends WAV: whole processes,
 one after the other, and the ratio within each repetition. Its environment is of `peer_environments.py`.
 With --hours one file of that length is asked about in segments of 30 s, whose samples are read by the dummy model's run alone.
 """
@@ -68,12 +68,12 @@ def flac(seconds: float, seed: int) -> bytes:
     return content.getvalue()
 
 
-def of_clips(folder: str, clips: int, seconds: float) -> None:
-    """A task of clips in a parquet file."""
+def of_clips(folder: str, clips: int, seconds: float, files: int = 50) -> None:
+    """A task of clips in a parquet file. files: how many of them are different."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    made = [flac(seconds, number) for number in range(min(clips, 50))]
+    made = [flac(seconds, number) for number in range(min(clips, files))]
     rows = [{"bytes": made[n % len(made)], "path": f"{n}.flac"} for n in range(clips)]
     text = {"dtype": "int64", "_type": "Value"}
     stated = {"huggingface": json.dumps({"info": {"features": {"audio": {"_type": "Audio"}, "id": text}}})}
@@ -155,7 +155,7 @@ def beside_a_peer(args: argparse.Namespace) -> None:
     """Prints both sides of each repetition, and how many of the peer's CPU seconds ours are."""
     for _ in range(args.repetitions):
         with tempfile.TemporaryDirectory() as folder:
-            of_clips(folder, args.clips, args.seconds)
+            of_clips(folder, args.clips, args.seconds, args.files)
             found: dict[str, dict[str, float]] = {}
             with serving(args.delay) as (url, held):
                 options = f"base_url={url},model=m,num_concurrent={args.flight},audio={args.way}"
@@ -165,7 +165,12 @@ def beside_a_peer(args: argparse.Namespace) -> None:
                 found[EVALSCOPE] = run_peer(folder, args.clips, url, args.flight)
             found[EVALSCOPE] |= held
             share = found["mm-eval"]["cpu_s"] / found[EVALSCOPE]["cpu_s"]
-            print(json.dumps({"clips": args.clips, **found, "share": round(share, 3)}), flush=True)
+            print(
+                json.dumps(
+                    {"clips": args.clips, "files": args.files, "way": args.way, **found, "share": round(share, 3)}
+                ),
+                flush=True,
+            )
 
 
 def main() -> None:
@@ -176,6 +181,7 @@ def main() -> None:
     parser.add_argument("--delay", type=float, default=0.005)
     parser.add_argument("--way", default="input_audio")
     parser.add_argument("--hours", type=float, default=0.0)
+    parser.add_argument("--files", type=int, default=50)
     parser.add_argument("--peer", action="store_true")
     parser.add_argument("--repetitions", type=int, default=3)
     args = parser.parse_args()
@@ -187,7 +193,7 @@ def main() -> None:
             count = of_hours(folder, args.hours)
             print(json.dumps({"segments": count, **run(folder, count, "--model", "dummy")}))
             return
-        of_clips(folder, args.clips, args.seconds)
+        of_clips(folder, args.clips, args.seconds, args.files)
         with serving(args.delay) as (url, held):
             options = f"base_url={url},model=m,num_concurrent={args.flight},audio={args.way}"
             found = run(folder, args.clips, "--model", "openai", "--model_args", options)
