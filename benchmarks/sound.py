@@ -1,13 +1,14 @@
 """What sound costs: CPU milliseconds a clip and peak memory, of a scripted server's client, and of ten hours that are streamed.
 
     python benchmarks/sound.py [--clips 1000] [--seconds 15] [--flight 64] [--delay 0.005] [--way input_audio] [--hours 10]
-                               [--files 50] [--peer] [--repetitions 3]
+                               [--files 50] [--peer] [--repetitions 3] [--no_report]
 
 The clips are FLAC of 16 kHz, noise with a tone, in one parquet file as `datasets` stores it. The server is that of `server.py`.
 It answers after --delay seconds; a longer delay has more of --flight held at a time. It takes WAV (`--way input_audio`), so that
 each clip is decoded for its request, and each of the --files different ones once more for its identity; or FLAC (`audio_url`).
 With --peer evalscope's own client asks about the same clips, by its benchmark wenet_speech, which sends WAV: whole processes,
 one after the other, and the ratio within each repetition. Its environment is of `peer_environments.py`.
+Other options, such as --no_report, are mm-eval's: the page encodes each different clip as Opus.
 With --hours one file of that length is asked about in segments of 30 s, whose samples are read by the dummy model's run alone.
 """
 
@@ -151,7 +152,7 @@ def run_peer(folder: str, count: int, url: str, flight: int) -> dict[str, float]
     return {"cpu_s": round(cpu, 1), "cpu_ms_a_clip": round(1000 * cpu / count, 2)}
 
 
-def beside_a_peer(args: argparse.Namespace) -> None:
+def beside_a_peer(args: argparse.Namespace, more: list[str]) -> None:
     """Prints both sides of each repetition, and how many of the peer's CPU seconds ours are."""
     for _ in range(args.repetitions):
         with tempfile.TemporaryDirectory() as folder:
@@ -159,7 +160,7 @@ def beside_a_peer(args: argparse.Namespace) -> None:
             found: dict[str, dict[str, float]] = {}
             with serving(args.delay) as (url, held):
                 options = f"base_url={url},model=m,num_concurrent={args.flight},audio={args.way}"
-                found["mm-eval"] = {**run(folder, args.clips, "--model", "openai", "--model_args", options)}
+                found["mm-eval"] = run(folder, args.clips, "--model", "openai", "--model_args", options, *more)
             found["mm-eval"] |= held
             with serving(args.delay) as (url, held):
                 found[EVALSCOPE] = run_peer(folder, args.clips, url, args.flight)
@@ -184,9 +185,9 @@ def main() -> None:
     parser.add_argument("--files", type=int, default=50)
     parser.add_argument("--peer", action="store_true")
     parser.add_argument("--repetitions", type=int, default=3)
-    args = parser.parse_args()
+    args, more = parser.parse_known_args()
     if args.peer:
-        beside_a_peer(args)
+        beside_a_peer(args, more)
         return
     with tempfile.TemporaryDirectory() as folder:
         if args.hours:
@@ -196,7 +197,7 @@ def main() -> None:
         of_clips(folder, args.clips, args.seconds, args.files)
         with serving(args.delay) as (url, held):
             options = f"base_url={url},model=m,num_concurrent={args.flight},audio={args.way}"
-            found = run(folder, args.clips, "--model", "openai", "--model_args", options)
+            found = run(folder, args.clips, "--model", "openai", "--model_args", options, *more)
         print(json.dumps({"clips": args.clips, "way": args.way, **found, **held}))
 
 
