@@ -73,6 +73,14 @@ def _model_in_file(file: Path, name: str) -> type[Model] | Callable[..., object]
     except SyntaxError as error:
         place = f"{file}:{error.lineno}" if error.lineno else where
         raise ConfigError(f"it can't be imported: {kind_and_text(error)}.", where=place) from error
+    except ModuleNotFoundError as error:
+        beside = file.parent / str(error.name).partition(".")[0]
+        hint = f"It lies beside the file: write `from .{beside.name} import NAME`."
+        raise ConfigError(
+            f"it can't be imported: {kind_and_text(error)}.",
+            where=line_in(error) or where,
+            hint=hint if beside.is_dir() or beside.with_suffix(".py").is_file() else "",
+        ) from error
     except Exception as error:  # the file's own code
         raise ConfigError(f"it can't be imported: {kind_and_text(error)}.", where=line_in(error) or where) from error
     found = getattr(module, name, None)

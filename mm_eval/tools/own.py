@@ -21,7 +21,7 @@ from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 from mm_eval.tools.tool import Given, Result, Tool, ToolError
 from mm_eval.values.deadline import in_time
-from mm_eval.values.errors import ConfigError, said_by
+from mm_eval.values.errors import ConfigError, DataError, MMEvalError, kind_and_text, said_by
 
 FILLED = ("pictures", "doc")
 """Parameters that the model does not see."""
@@ -105,16 +105,18 @@ def _use(
         name = function.__name__
         try:
             return result_of(in_time(f"the tool {name!r}", function, **known), name)
-        except ToolError:
+        except (MMEvalError, ToolError):
             raise
         except ValueError as error:
             raise ToolError(said_by(error) or "the arguments are not accepted.") from error
+        except Exception as error:
+            raise DataError(f"the tool {name!r} raised {kind_and_text(error)}.") from error
 
     return use
 
 
 def result_of(returned: object, name: str) -> Result:
-    """The result of what a function returned: texts, one a line, and pictures. TypeError for anything else."""
+    """The result of what a function returned: texts, one a line, and pictures. DataError for anything else."""
     from PIL.Image import Image
 
     parts = list(returned) if isinstance(returned, (list, tuple)) else [returned]
@@ -122,5 +124,5 @@ def result_of(returned: object, name: str) -> Result:
     pictures = tuple(part for part in parts if isinstance(part, Image))
     if len(texts) + len(pictures) < len(parts):
         odd = next(part for part in parts if not isinstance(part, (str, int, float, Image)))
-        raise TypeError(f"the tool {name!r} returned a {type(odd).__name__}; a text, a number or a picture is needed.")
+        raise DataError(f"the tool {name!r} returned a {type(odd).__name__}; a text, a number or a picture is needed.")
     return Result("\n".join(texts), pictures)

@@ -441,6 +441,17 @@ def test_what_is_wrong_with_a_model_of_ones_own_is_one_sentence_with_its_line(ow
     assert done.code == 2 and said in done.err and "Traceback" not in done.err
 
 
+def test_a_file_beside_a_models_own_is_imported_with_a_point(own, tmp_path):
+    """Without one it is not found; the sentence says how it is."""
+    (tmp_path / "helper.py").write_text("def word(): return 'yes'\n")
+    (tmp_path / "own.py").write_text("from helper import word\ndef answer(messages): return word()\n")
+    done = own("answer")
+    assert done.code == 2 and "own.py:1: it can't be imported: ModuleNotFoundError" in done.err
+    assert "write `from .helper import NAME`" in done.err
+    (tmp_path / "own.py").write_text("from .helper import word\ndef answer(messages): return word()\n")
+    assert own("answer").code == 0 and answers(tmp_path / "run") == {"yes"}
+
+
 @pytest.mark.parametrize(
     ("name", "args", "said"),
     [

@@ -138,6 +138,7 @@ def test_what_a_tool_raises_is_a_matter_of_its_document(head: str, tmp_path: Pat
     found = dict(zip(cases, rows_of(tmp_path / "run"), strict=True))
     for case in RAISED:
         assert found[case]["status"] == "failed" and case.partition("(")[0] in found[case]["error"]["what"], case
+        assert "the tool 'read_sign' raised" in found[case]["error"]["what"], case
     for case in TOLD:
         told = "Error: so" if "so" in case else "Error: the arguments are not accepted."
         assert found[case]["status"] == "answered" and told in str(found[case]["turns"]), case

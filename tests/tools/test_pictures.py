@@ -9,7 +9,7 @@ from mm_eval.tools.boxes import UNITS, box_of, resized
 from mm_eval.tools.own import tool_of
 from mm_eval.tools.pictures import CROP, LEAST_AREA, ROTATE, ZOOM
 from mm_eval.tools.tool import Given, Limits, Result, Tool, harmless, shortened
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, DataError
 from tests.sets import each_of
 
 LIMITS = Limits()
@@ -169,14 +169,14 @@ def test_a_function_that_fails_fails_the_document() -> None:
         """Fails."""
         raise KeyError(text)
 
-    with pytest.raises(KeyError):
+    with pytest.raises(DataError, match="the tool .broken. raised KeyError: .x."):
         tool_of(broken).call({"text": "x"}, Given(()))
 
     def odd(text: str) -> object:
         """Returns what is neither text nor picture."""
         return {text}
 
-    with pytest.raises(TypeError, match="the tool 'odd' returned a set"):
+    with pytest.raises(DataError, match="the tool 'odd' returned a set"):
         tool_of(odd).call({"text": "x"}, Given(()))
 
 
