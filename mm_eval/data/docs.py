@@ -140,16 +140,16 @@ class Docs:
         yield from zip(doc_ids, self._stored[doc_ids].to_pylist(), strict=True)
 
     def stored_columns(self, doc_ids: Sequence[int]) -> Iterator[object]:
-        """The columns of some docs as they are stored, as arrow arrays: those of a few docs, then those of the next ones.
+        """The columns of some docs as they are stored, as arrow arrays: those of a few docs, then those of the next ones. What is
+        stored apart stays so: together, pictures would be copied.
 
         Of a column with values of several types, all texts in them.
         """
         for ids in _chunks(doc_ids, 64):
             table = self._stored[ids]
             for name, column in zip(table.column_names, table.columns, strict=True):
-                yield (
-                    self._texts_in(name, column) if has_any_value(self._features.get(name)) else column.combine_chunks()
-                )
+                has_texts = has_any_value(self._features.get(name))
+                yield from [self._texts_in(name, column)] if has_texts else column.chunks
 
     def _texts_in(self, name: str, column: Any) -> object:
         import pyarrow as pa

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import datasets
 import numpy as np
+import pyarrow as pa
 import pytest
 from PIL import Image
 
+from mm_eval.data import rows
 from mm_eval.data.dataset import load_docs
 from mm_eval.data.docs import Docs
 from mm_eval.data.media import picture_digest
@@ -31,6 +33,18 @@ def test_a_caller_may_draw_on_a_picture_without_changing_it_for_the_next_doc() -
     docs = Docs(rows)
     docs.full(0)["image"].putpixel((0, 0), (255, 0, 0))
     assert docs.full(1)["image"].getpixel((0, 0)) == (7, 7, 7)
+
+
+def test_stored_pictures_are_not_copied_where_the_names_of_files_are_looked_for() -> None:
+    """At the start of each run, of all docs, whether they are shown or not."""
+    stored = {"bytes": b"\xff" * 2**22, "path": None}
+    batches = [pa.RecordBatch.from_pylist([{"image": stored, "file": name}]) for name in ("a.png", "b.png")]
+    features = {"image": rows.Image(), "file": rows.Value("string")}
+    docs = Docs(rows.Rows(batches[0].schema, batches, features))
+    before = pa.total_allocated_bytes()
+    columns = list(docs.stored_columns([0, 1]))
+    assert pa.total_allocated_bytes() - before < 2**20
+    assert [text for column in columns for text in column.to_pylist() if isinstance(text, str)] == ["a.png", "b.png"]
 
 
 def test_equal_pixels_of_another_shape_are_another_picture() -> None:
