@@ -434,6 +434,12 @@ def _read(
             return _read(str(folder), None, split, options, where, searched, None)  # a folder that no README declares
         if "Unknown split" in message or "BuilderConfig" in message and "not found" in message:
             raise ConfigError(f"{path!r}: {message}", where=where) from error
+        if path == "webdataset" and "Unable to merge" in message:
+            from mm_eval.data import shards
+
+            files = listed(files_named(options), 3) or path
+            what = f"{files}: the JSON of the first five samples has keys of several types."
+            raise DataError(what, where=where, hint=shards.HINT) from error
         why = f"{type(said or error).__name__}: {message.rstrip('.')}."
         if hub is None and path in LOCAL_FILES:
             if isinstance(error, FileNotFoundError):

@@ -169,6 +169,15 @@ def test_a_late_sample_that_datasets_would_not_read_whole_is_an_error(folder, us
         load("webdataset", data_files="x.tar")
 
 
+def test_early_samples_of_several_types_are_an_error_with_a_way_out(folder):
+    """`datasets` joins the first five and fails in the words of Arrow."""
+    write_shard(folder / "x.tar", [{"json": b'{"q": 4}'}, {"json": b'{"q": 2.5}'}])
+    with pytest.raises(
+        DataError, match=r"x\.tar: the JSON of the first five samples has keys of several types\..*JSON lines"
+    ):
+        load("webdataset", data_files="x.tar")
+
+
 def test_shards_are_checked_once_for_each_content(folder, monkeypatch):
     """All headers and all JSON were read at each start: 15 CPU seconds for 100,000 samples."""
     checked = []
