@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TypeVar
 
 from mm_eval.adapters import in_our_words, make_model
@@ -30,10 +31,12 @@ T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
-def check_models(requests: Mapping[str, RunRequest]) -> dict[str, int]:
+def check_models(
+    requests: Mapping[str, RunRequest], places: Mapping[str, str] = MappingProxyType({})
+) -> dict[str, int]:
     """Checks every model with its tasks, data and run folder before the first request; loads no weights.
 
-    requests: by name, with which each error begins.
+    requests: by name, with which each error begins. places: file:line of each, which stands before, where a file describes them.
     Returns how many requests each model needs for the docs of its tasks that are not finished.
     Errors: ConfigError with every mistake of every model; a mistake that models share is reported once.
     """
@@ -42,9 +45,15 @@ def check_models(requests: Mapping[str, RunRequest]) -> dict[str, int]:
     for name, request in requests.items():
         for error in mistakes(request, partial(sizes.__setitem__, name)):
             models.setdefault((error.what, error.where, error.hint), []).append(name)
+
+    def located(names: Sequence[str], where: str) -> str:
+        place = places.get(names[0], "")
+        if len(names) > 1:  # the file says it for all of them, or more than once
+            place = place.rpartition(":")[0]
+        return ": ".join(filter(None, [place, ", ".join(names), where]))
+
     raise_all(
-        ConfigError(what, where=": ".join([", ".join(names), *([where] if where else [])]), hint=hint)
-        for (what, where, hint), names in models.items()
+        ConfigError(what, where=located(names, where), hint=hint) for (what, where, hint), names in models.items()
     )
     return sizes
 

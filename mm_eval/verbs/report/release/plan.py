@@ -19,7 +19,7 @@ import logging
 import os
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +75,12 @@ log = logging.getLogger(__name__)
 @dataclass(frozen=True)
 class Release:
     """What a release file describes. runs: by name, in its order. parallel: how many models run at a time; None if unstated.
-    title: of the page."""
+    title: of the page. places: file:line of each run."""
 
     runs: dict[str, RunRequest]
     parallel: int | None = None
     title: str | None = None
+    places: Mapping[str, str] = field(default_factory=dict)
 
     def chosen(self, names: Sequence[str]) -> dict[str, RunRequest]:
         """The runs that `--only` names, all if it names none. ConfigError for a name that no model has."""
@@ -112,6 +113,7 @@ def read_release(path: str, base: RunRequest, given: Sequence[str] = ()) -> Rele
     output = Path(str(base.output_path or common.get("output_path") or "runs/release"))
     shared = {key: value for key, value in common.items() if key in OF_BOTH and OF_BOTH[key].fits(value)}
     runs: dict[str, RunRequest] = {}
+    places: dict[str, str] = {}
     for place, entry in enumerate(models, 1):
         line = where_item(models, place - 1, path)
         where = f"{line}: model {place}"
@@ -123,6 +125,7 @@ def read_release(path: str, base: RunRequest, given: Sequence[str] = ()) -> Rele
             name = str(request.name)
             if name in runs:
                 raise ConfigError(f"two models are called {shortly(name)}.", where=where, hint="Give each a `name`.")
+            places[name] = line
             runs[name] = replace(request, output_path=str(output / folder_name(name)))
         except ConfigError as error:
             found.append(error)
@@ -131,7 +134,7 @@ def read_release(path: str, base: RunRequest, given: Sequence[str] = ()) -> Rele
     runs = _without_idle_options(runs, base, path)
     if common.get("verbosity"):
         logging.getLogger().setLevel(str(common["verbosity"]))
-    return Release(runs, common.get("parallel"), common.get("title"))
+    return Release(runs, common.get("parallel"), common.get("title"), places)
 
 
 def stated(base: RunRequest) -> list[str]:

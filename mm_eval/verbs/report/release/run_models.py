@@ -52,7 +52,7 @@ def run_release(args: argparse.Namespace, read: Callable[[argparse.Namespace], R
 
     links = linked(requests, parallel)
     requests = links.requests
-    sizes = check_models(requests)
+    sizes = check_models(requests, release.places)
     parent = _write_order(release.runs)
     if parent is not None and not (parent / RELEASE_PAGE).exists():
         table = release_table([], holes=dict.fromkeys(release.runs, "it has not run yet"), order=list(release.runs))

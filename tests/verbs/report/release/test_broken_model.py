@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,8 @@ def test_the_look_finds_every_mistake_of_every_model_and_nothing_is_asked(cli, t
     assert done.code == 2 and not (tmp_path / "out").exists()
     head, *mistakes = done.err.splitlines()
     assert head == "mm-eval: config error: 8 mistakes were found; nothing was requested:"
+    text = path.read_text().splitlines()
+    lines = {found[1]: n for n, line in enumerate(text, 1) if (found := re.search(r"name: (\w+)", line))}
     for name, said in [
         ("none", "/nowhere/at/all"),
         ("misspelt", "Did you mean 'mme'"),
@@ -52,12 +55,18 @@ def test_the_look_finds_every_mistake_of_every_model_and_nothing_is_asked(cli, t
         ("key", "Did you mean 'qwen_vl'"),
         ("generation", "'hot'"),
     ]:
-        assert [line for line in mistakes if line.startswith(f"  {name}: ") and said in line], (name, said, mistakes)
+        assert [line for line in mistakes if line.startswith(f"  {path}:{lines[name]}: {name}: ") and said in line], (
+            name,
+            said,
+            mistakes,
+        )
 
 
 def test_a_mistake_that_models_share_is_said_once(cli, tmp_path: Path) -> None:
-    done = cli("run", "--config", release(tmp_path, "one", "two", more="prompt_key: qwen\n"))
-    assert done.code == 2 and done.err.startswith("mm-eval: config error: one, two: --prompt_key: no task of this run")
+    path = release(tmp_path, "one", "two", more="prompt_key: qwen\n")
+    done = cli("run", "--config", path)
+    assert done.code == 2
+    assert done.err.startswith(f"mm-eval: config error: {path}: one, two: --prompt_key: no task of this run")
     assert len(done.err.splitlines()) == 1
 
 
@@ -160,9 +169,7 @@ def test_weights_that_are_cut_stop_the_release_before_it_begins(cli, tmp_path: P
     path = release(tmp_path, "one", f"{{model: hf, name: cut, model_args: {{pretrained: {tmp_path / 'cut'}}}}}", "two")
     done = cli("run", "--config", path)
     assert done.code == 2 and not (tmp_path / "out").exists()
-    assert (
-        done.err.startswith(f"mm-eval: config error: cut: {weights}: the weights can't be read: ") and said in done.err
-    )
+    assert f": cut: {weights}: the weights can't be read: " in done.err and said in done.err
     alone = cli(
         "--tasks", "mme", "--sample", "--limit", "2", "--model", "hf", "--model_args", f"pretrained={tmp_path / 'cut'}"
     )
