@@ -189,7 +189,7 @@ def remarks(found: Evidence) -> Iterator[str]:
         )
     offsets = list(_offsets(found))
     if offsets and len(set(offsets)) == 1:
-        yield f"B counts {abs(offsets[0])} prompt {'tokens more' if offsets[0] > 0 else 'tokens less'} wherever it differs."
+        yield f"B counts {abs(offsets[0])} {'more' if offsets[0] > 0 else 'fewer'} prompt tokens wherever it differs."
     elif offsets:
         yield f"B counts from {min(offsets):+,} to {max(offsets):+,} prompt tokens where it differs."
     if found.asked_otherwise:
@@ -315,7 +315,7 @@ def write_page(path: Path, found: Evidence, notes: list[str]) -> Path:
             "sections": [{"title": "Levels of evidence", "tables": tables, "said": said}],
             "variants": [first, second],
             "heat": [],
-            "hint": "A count opens its documents: both answers stand side by side.",
+            "hint": "A count opens its documents: both answers stand side by side. Differences are in percent of the documents.",
         }
 
     return write_samples(path, f"Same? {study.model}", [study], about, numbered=True)

@@ -19,6 +19,7 @@ from mm_eval.results.page import SampleRows, about_differences, page, pictures, 
 from mm_eval.results.run_table import brief_warnings
 from mm_eval.results.table import Cell, Column, DocCount, Row, Table, fitted, left_out, to_page, to_text
 from mm_eval.values.safe import in_line, json_safe
+from mm_eval.values.types import MetricKey
 from mm_eval.verbs.study.cells import change_json, difference_cells, estimate_json, reach, with_margin
 from mm_eval.verbs.study.variants import Variants
 
@@ -190,7 +191,7 @@ def _terminal_table(of_model: Variants, name: str) -> Table:
 
 
 def _page_table(of_model: Variants, place: int, name: str) -> Table:
-    """A line for each headline number and variant; counts are of the docs, so they stand beside the first number only."""
+    """A line for each headline number and variant, the main one first; counts are of the docs, so they stand beside it only."""
     columns = [
         Column("metric", "text"),
         Column(of_model.noun, "text", "label"),
@@ -206,8 +207,11 @@ def _page_table(of_model: Variants, place: int, name: str) -> Table:
     main = of_model.runs[of_model.baseline].results.headline(name)
     is_known = main is not None and main.key in of_model.headlines(name)
     shown = of_model.shown(name)
-    for metric in of_model.headlines(name):
-        is_further = is_known and main is not None and metric != main.key  # behind a button
+
+    def is_further(metric: MetricKey) -> bool:  # behind a button
+        return is_known and main is not None and metric != main.key
+
+    for metric in sorted(of_model.headlines(name), key=is_further):
         changes = {label: change for label in shown if (change := of_model.change(label, name, metric))}
         unit, far = of_model.unit(name, metric), reach([of_model.difference(change) for change in changes.values()])
         for label in shown:
@@ -221,7 +225,7 @@ def _page_table(of_model: Variants, place: int, name: str) -> Table:
             if found is not None and change is not None:
                 cells.update(difference_cells(change, of_model.difference(change), unit, far))
                 cells["McNemar p"] = _mcnemar(change)
-            rows.append(Row(cells, part=is_further, marked=bool(change and change.told_apart)))
+            rows.append(Row(cells, part=is_further(metric), marked=bool(change and change.told_apart)))
     columns += [Column(share, spare=int(all(row.cells[share] in ("", "0.0%") for row in rows))) for share in SHARES]
     return Table(columns, rows)
 

@@ -59,6 +59,12 @@ def test_every_block_is_asked_by_one_model_and_compared_with_the_first(cli, tmp_
     assert titles == ["dummy: mme", "dummy: seedbench"] and [fact["name"] for fact in data["facts"]] == list(asked)
     blocks = [row["cells"][1] for row in data["sections"][1]["tables"][0]["rows"]][:4]
     assert blocks[:3] == ["default = of_mme", "qwen_vl", "mine"]
+    table = data["sections"][1]["tables"][0]
+    first, lost = table["rows"][:2], [name for name, *_ in table["head"]].index("lost")
+    assert first[0]["cells"][0] == "seed_all" and "part" not in first[0], (
+        "the main number is first, the others are behind a button"
+    )
+    assert first[1]["cells"][lost]["count"], "documents are counted beside the number that is shown"
     assert str(out / "prompts.html") in done.out
     assert "default = of_mme" in done.out and "seedbench has no block 'of_mme'" in done.out
     assert "vs default" in done.out and "p (Holm)" in done.out and "unparsed" in done.out
