@@ -20,6 +20,7 @@ from mm_eval.values.reasoning.families import (
     NO_MARKS,
     Marks,
     marks_in_template,
+    opened_by,
 )
 from mm_eval.values.reasoning.split import Parts, Span, cut_at, split
 
@@ -28,9 +29,6 @@ if TYPE_CHECKING:
 
 _LIKE_REASONING = re.compile(LIKE_REASONING, re.IGNORECASE)
 _CALL_MARK = re.compile(CALL_MARKS)
-_BUDGET = re.compile(r"\s*<seed:cot_budget_reflect>[^<]*</seed:cot_budget_reflect>\s*\Z")
-_TAIL = 400
-"""Characters at the end of a prompt in which its last mark is looked for."""
 
 
 @dataclass(frozen=True)
@@ -97,17 +95,7 @@ class TokenReader:
         >>> TokenReader(tokenizer).opened("<|im_start|>assistant\\n<think>\\n")  # doctest: +SKIP
         '<think>\\n'
         """
-        if self.marks.off:
-            return ""
-        tail = prompt[-_TAIL:]
-        before = _BUDGET.sub("", tail).rstrip()
-        marks = [match for match in self.marks.anywhere.finditer(before) if match.end() == len(before)]
-        if marks and marks[-1]["opening"]:
-            return tail[marks[-1].start() :]
-        for family in FAMILIES:
-            if family.at != "anywhere" and (found := re.search(rf"{family.opening}\Z", before)):
-                return tail[found.start() :]
-        return ""
+        return opened_by(prompt, self.marks)
 
     def read(
         self,

@@ -287,6 +287,8 @@ class OpenAI(Model):
                 self._check_options(GenerationOptions.from_kwargs(instance.generation_kwargs))
         if options := [str(each.continuation) for each in first if each.request_type == "loglikelihood"]:
             check_scores(self.urls, self.model, options, self._scores_no_prompts)
+            if not all(isinstance(each.context, str) for each in first):
+                self._check_scored_turn()
 
         if any(map(has_sound, first)) and self.endpoint.hears is None and "audio" not in self.args:
             self._check_ear()
@@ -367,18 +369,38 @@ class OpenAI(Model):
 
     def _scores_no_prompts(self) -> bool:
         """Whether the server, by what it says of itself, scores no prompts; False where it is not reached. Sends no question."""
+        self._look_at_writing()
+        return self.writing is not None and self.writing.generated_only
+
+    def _check_scored_turn(self) -> None:
+        """ConfigError where the server begins an answer with a reasoning, so that no option can be scored. Sends no question."""
+        from .client.scores import OPENS_HINT, what_opens
+
+        self._look_at_writing()
+        if self.writing is not None and self.writing.opens:
+            raise ConfigError(what_opens(self.writing.opens), hint=OPENS_HINT)
+
+    def _look_at_writing(self) -> None:
+        """Finds out how the server writes prompts, if it is reached."""
         from .client.errors import Unreachable
-        from .client.tokens import writing_of
 
         if self.writing is None:
             loop, client = self.new_loop(), self._client()
             try:
                 with quiet_libraries(), suppress(Unreachable):
-                    self.writing = loop.run_until_complete(writing_of(client.look, self.model))
+                    self.writing = loop.run_until_complete(self._writing_of(client))
             finally:
                 loop.run_until_complete(client.transport.aclose())
                 loop.close()
-        return self.writing is not None and self.writing.generated_only
+
+    async def _writing_of(self, client: Client) -> Writing:
+        """How the server writes prompts. Raises Unreachable."""
+        from .client.tokens import writing_of
+
+        stated = self.extra_body.get("chat_template_kwargs")
+        return await writing_of(
+            client.look, self.model, stated if isinstance(stated, dict) else self.variables, self.marks
+        )
 
     @cached_property
     def _price(self) -> Price | None:
@@ -428,7 +450,7 @@ class OpenAI(Model):
         """Requests groups of instances, many at a time. Fatal is raised when all requests in flight have ended."""
         from .client.errors import Fatal, Refused, TooLong, Unreachable
         from .client.flight import Flight
-        from .client.tokens import Writing, writing_of
+        from .client.tokens import Writing
 
         loop, client = self.new_loop(), self._client()
         window = max(2, client.limits.num_concurrent + client.limits.num_concurrent // 2)
@@ -444,7 +466,7 @@ class OpenAI(Model):
                 if self.writing is None:
                     looked = True
                     with suppress(Unreachable):
-                        self.writing = await writing_of(client.look, self.model)
+                        self.writing = await self._writing_of(client)
                     await self._look_again(client)
 
         async def shielded(group: list[Instance]) -> list[Pair]:

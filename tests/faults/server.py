@@ -69,7 +69,7 @@ class Server:
         self.active = 0
 
     async def __call__(self, request: httpx.Request) -> httpx.Response:
-        if request.url.path in ("/tokenize", "/detokenize"):
+        if request.url.path in ("/tokenize", "/detokenize", "/apply-template"):
             return self.tokenized(request)
         if request.url.path == "/v1/models":
             return self.listed()

@@ -223,6 +223,30 @@ def may_think(name: str, variables: Mapping[str, object] | None = None) -> bool:
     return THINKING_NAMES.search(read) is not None
 
 
+_BUDGET = re.compile(r"\s*<seed:cot_budget_reflect>[^<]*</seed:cot_budget_reflect>\s*\Z")
+_TAIL = 400
+"""Characters at the end of a prompt in which its last mark is looked for."""
+
+
+def opened_by(prompt: str, marks: Marks = NO_MARKS) -> str:
+    """The opening mark that a prompt ends with, with what follows it; empty if it ends outside a reasoning.
+
+    >>> opened_by("<|im_start|>assistant\\n<think>\\n"), opened_by("<|im_start|>assistant\\n<think>\\n\\n</think>\\n\\n")
+    ('<think>\\n', '')
+    """
+    if marks.off:
+        return ""
+    tail = prompt[-_TAIL:]
+    before = _BUDGET.sub("", tail).rstrip()
+    found = [match for match in marks.anywhere.finditer(before) if match.end() == len(before)]
+    if found and found[-1]["opening"]:
+        return tail[found[-1].start() :]
+    for family in FAMILIES:
+        if family.at != "anywhere" and (place := re.search(rf"{family.opening}\Z", before)):
+            return tail[place.start() :]
+    return ""
+
+
 _IN_A_TEMPLATE = re.compile(r"""['"](?P<closing>[<\[◁][^'"\s]{0,3}/[^'"\s]{1,40}[>\]▷])['"]\s*(?:in\b|\))""")
 _NOT_REASONING = re.compile(r"tool|answer|response|image|video|audio|function|\bim_|inst|box|text", re.IGNORECASE)
 

@@ -53,11 +53,6 @@ log = logging.getLogger(__name__)
 SILENT_WAIT = 30.0
 """Seconds for which all questions may wait for a quota before the log says so; then again after twice as many."""
 
-SEND_STOP = (
-    "A server may fail on stop strings, as transformers serve does with image-text models. send_stop=false in its arguments "
-    "leaves them out, and answers are cut at them here all the same."
-)
-"""What to do where each question with stop strings is answered with a 500, and none was ever answered."""
 MAY_BE_TOO_LONG = (200, 400, 413, 422, 500)
 
 
@@ -114,7 +109,8 @@ MISREAD = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, 
 class Tries:
     """Failed attempts of one question and its 429s. Attempts during an outage are not counted.
 
-    cut: whether the server has refused the token cap. adapted: how often it has refused a field.
+    cut: whether the server has refused the token cap. adapted: how often it has refused a field. without_stop: whether the
+    question is sent once without its stop strings, since the server has failed with them each time.
     started: time of the first attempt. paused: seconds of outages and of waits for a quota before it.
     sent_at: time of the last attempt.
     """
@@ -123,6 +119,7 @@ class Tries:
     throttles: int = 0
     cut: bool = False
     adapted: int = 0
+    without_stop: bool = False
     started: float | None = None
     paused: float = 0.0
     sent_at: float = 0.0
@@ -246,7 +243,6 @@ class Client:
                 if error.status >= 500 and tries.failures == 1:
                     await body.check(tries.attempts)
                 fails_on_stop = error.status == 500 and "stop" in body.sent and "stop" not in self.endpoint.accepted
-                hint = SEND_STOP if fails_on_stop else ""
                 wait = self._jitter(tries.attempts) if error.wait is None else error.wait
             except Refused as error:
                 await body.check(tries.attempts + 1)
@@ -267,10 +263,15 @@ class Client:
                 raise
             finally:
                 self.gate.leave(single)
-            if tries.failures > self.limits.max_retries:
-                raise _gave_up(f"{what} ({tries.attempts} attempts)", tries.attempts, hint)
+            given_up = tries.failures > self.limits.max_retries
+            if given_up and (tries.without_stop or not fails_on_stop):
+                raise _gave_up(f"{what} ({tries.attempts} attempts)", tries.attempts)
             if asyncio.get_running_loop().time() + wait > self._until(tries):
-                raise _gave_up(f"{what} (the deadline of {self.limits.deadline:g} s is over)", tries.attempts, hint)
+                raise _gave_up(f"{what} (the deadline of {self.limits.deadline:g} s is over)", tries.attempts)
+            if given_up:  # as transformers serve does with image-text models
+                tries.without_stop, trial.without, content = True, trial.without | {"stop"}, b""
+            elif self.endpoint.dropped.intersection(body.sent):  # another question has found out meanwhile
+                content = b""
             await self.gate.rest(wait)
 
     def _throttled(self, tries: Tries, stated: float | None, what: str) -> None:
@@ -534,7 +535,7 @@ def _json(reply: httpx.Response) -> object:
         return _text(reply)
 
 
-def _gave_up(what: str, attempts: int, hint: str = "") -> ModelError:
-    error = ModelError(what, hint=hint)
+def _gave_up(what: str, attempts: int) -> ModelError:
+    error = ModelError(what)
     error.attempts = attempts
     return error

@@ -6,6 +6,9 @@ worse and nothing else shows it. An option that is sent as the beginning of the 
 space: after "ASSISTANT: " the option " yes" would stand behind two spaces. A server that has no /tokenize is taken as it is. Its
 list of models may state the model's length.
 
+Where a chat's prompt ends in the opening mark of a reasoning, the next token is none of an option. llama.cpp, which shows its
+prompts by /apply-template, sets `enable_thinking` for every template that reads it, also where the model's own default is off.
+
 The room for an answer: vLLM refuses every question whose cap is above its max_model_len; its older versions and SGLang also
 refuse a cap that does not fit beside the prompt. The model could not write more than what is left, so a smaller cap changes no
 answer: one that reaches the end counts as truncated, as with the cap that was stated.
@@ -19,7 +22,8 @@ from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from mm_eval.values.errors import ModelError
-from mm_eval.values.types import Answer
+from mm_eval.values.reasoning.families import NO_MARKS, Marks, opened_by
+from mm_eval.values.types import Answer, Fields
 
 from .endpoint import CAPS
 from .errors import Unreachable
@@ -44,13 +48,15 @@ class Writing:
     """How prompts must be sent, so that the model reads what it was trained on.
 
     adds_bos: chats need `add_special_tokens`. strips_space: an option in a chat is sent without its leading space.
-    refusal: why options can't be scored in a chat; empty where they can.
+    refusal: why options can't be scored in a chat; empty where they can. opens: the mark of a reasoning that a chat's prompt ends
+    with; empty where it ends with none.
     length: the model's, in tokens of prompt and answer together. software: what the server says it is ("vllm").
     """
 
     adds_bos: bool = False
     strips_space: bool = False
     refusal: str = ""
+    opens: str = ""
     length: int | None = field(default=None, compare=False)
     software: str = field(default="", compare=False)
 
@@ -75,9 +81,13 @@ class Writing:
         return "the server's chats lack BOS, which is requested with add_special_tokens" if self.adds_bos else ""
 
 
-async def writing_of(look: Look, model: str) -> Writing:
-    """What the server's /tokenize, /detokenize and list of models show."""
-    found = await _prompts_of(look, model)
+async def writing_of(look: Look, model: str, variables: Fields | None = None, marks: Marks = NO_MARKS) -> Writing:
+    """What the server's /tokenize, /detokenize and list of models show.
+
+    variables: what its chat template is given. marks: those of a reasoning that the user states.
+    """
+    variables = variables or {}
+    found = await _prompts_of(look, model, variables, marks)
     listed: object = []
     with suppress(Unreachable):
         listed = (await look("/models")).get("data")
@@ -90,16 +100,28 @@ async def writing_of(look: Look, model: str) -> Writing:
     owners = {str(each.get("owned_by") or "") for each in [own] if each} or {
         str(each.get("owned_by") or "") for each in entries
     }  # llama.cpp answers to any name
-    return replace(
-        found,
-        length=length if type(length) is int and length > 0 else None,
-        software=owners.pop() if len(owners) == 1 else "",
-    )
+    software = owners.pop() if len(owners) == 1 else ""
+    if software == "llamacpp":
+        found = replace(found, opens=await _opened_at_llamacpp(look, variables, marks))
+    return replace(found, length=length if type(length) is int and length > 0 else None, software=software)
 
 
-async def _prompts_of(look: Look, model: str) -> Writing:
+async def _opened_at_llamacpp(look: Look, variables: Fields, marks: Marks) -> str:
+    """The mark of a reasoning that a chat's prompt ends with at llama.cpp; empty where it ends with none, or is not shown."""
+    asked: dict[str, object] = {"messages": [{"role": "user", "content": PROBE}]}
+    if variables:
+        asked["chat_template_kwargs"] = dict(variables)
+    with suppress(Unreachable):
+        prompt = (await look("/apply-template", json.dumps(asked).encode(), at_root=True)).get("prompt")
+        return opened_by(prompt, marks).strip() if isinstance(prompt, str) else ""
+    return ""
+
+
+async def _prompts_of(look: Look, model: str, variables: Fields, marks: Marks) -> Writing:
 
     async def tokens(**body: object) -> list[int]:
+        if variables and "messages" in body:
+            body["chat_template_kwargs"] = dict(variables)
         sent = json.dumps({"model": model, **body}).encode()
         found = (await look("/tokenize", sent, at_root=True)).get("tokens")
         return found if isinstance(found, list) and all(type(token) is int for token in found) else []
@@ -123,6 +145,8 @@ async def _prompts_of(look: Look, model: str) -> Writing:
     before = await text(chat)
     if before is None:
         return Writing(adds_bos)
+    if opens := opened_by(before, marks).strip():
+        return Writing(adds_bos, opens=opens)
     for option in (OPTION, OPTION.lstrip()):
         messages = [user, {"role": "assistant", "content": option}]
         turned = {"add_generation_prompt": False, "continue_final_message": True, "add_special_tokens": False}

@@ -106,6 +106,32 @@ def test_options_of_several_tokens_end_the_command_before_the_first_question(
     assert not ran.folder.exists()
 
 
+def test_letters_behind_a_reasoning_that_the_server_opens_end_the_command_before_the_first_question(
+    cli: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It sets `enable_thinking` by itself, so a template whose own default is off ends in <think> there: letters were read from
+    the first token of the reasoning."""
+
+    class Thinking(LlamaServer):
+        def tokenized(self, request: httpx.Request) -> httpx.Response:
+            import json
+
+            if request.url.path != "/apply-template":
+                return httpx.Response(404)
+            stated = json.loads(request.content).get("chat_template_kwargs", {})
+            return httpx.Response(200, json={"prompt": "x" + "<think>\n" * stated.get("enable_thinking", True)})
+
+    server = Thinking(lambda body, nth: tokens(body))
+    made = server.model()
+    monkeypatch.setattr(OpenAI, "new_loop", lambda self: made.new_loop())
+    monkeypatch.setattr(OpenAI, "new_transport", lambda self: made.new_transport())
+    words = ("--tasks", "arc_easy@mcqa", "--sample", "--limit", "2", "--model", "openai")
+    ran = cli(*words, "--model_args", "base_url=http://server/v1,model=m")
+    assert ran.code == 2 and "begins the model's turn with '<think>'" in ran.err and not server.requests
+    stated = '{"base_url": "http://server/v1", "model": "m", "chat_template_kwargs": {"enable_thinking": false}}'
+    assert "begins the model's turn" not in cli(*words, "--model_args", stated).err and server.requests
+
+
 def test_a_picture_that_it_can_not_load_is_sent_as_png() -> None:
     from mm_eval.models.openai.client.endpoint import PICTURES, Endpoint
 

@@ -1,4 +1,4 @@
-"""The bundled tiny-qwen2-vl as the two files that llama.cpp reads: the language model, and the vision part (`mmproj`)."""
+"""The bundled tiny-qwen2-vl, or another checkpoint of its family, as the two files that llama.cpp reads: the language model, and the vision part (`mmproj`)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BLOCK = {
 
 
 def write(folder: Path, out: Path) -> tuple[Path, Path]:
-    """(model, mmproj) in the folder `out`. folder: tiny-qwen2-vl. All numbers are float32."""
+    """(model, mmproj) in the folder `out`. folder: the checkpoint. All numbers are float32."""
     config = json.loads((folder / "config.json").read_text())
     tensors = read_tensors(folder / "model.safetensors")
     return _language(folder, config, tensors, out / "tiny.gguf"), _vision(folder, config, tensors, out / "mmproj.gguf")
@@ -57,14 +57,13 @@ def _language(folder: Path, config: dict[str, Any], tensors: dict[str, np.ndarra
     writer.add_rope_freq_base(text["rope_parameters"]["rope_theta"])
     writer.add_rope_dimension_sections([*text["rope_parameters"]["mrope_section"], 0])
     tokenizer = json.loads((folder / "tokenizer.json").read_text())
-    special = {token["content"] for token in tokenizer["added_tokens"]}
-    vocabulary = sorted(tokenizer["model"]["vocab"].items(), key=lambda pair: pair[1])
+    added = {token["content"]: token for token in tokenizer["added_tokens"]}
+    ids = tokenizer["model"]["vocab"] | {text: token["id"] for text, token in added.items()}
+    vocabulary = sorted(ids, key=ids.__getitem__)
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
-    writer.add_token_list([token for token, _ in vocabulary])
-    writer.add_token_types(
-        [gguf.TokenType.CONTROL if token in special else gguf.TokenType.NORMAL for token, _ in vocabulary]
-    )
+    writer.add_token_list(vocabulary)
+    writer.add_token_types([_type(added.get(token)) for token in vocabulary])
     writer.add_token_merges([" ".join(merge) for merge in tokenizer["model"]["merges"]])
     writer.add_eos_token_id(text["eos_token_id"])
     writer.add_bos_token_id(text["bos_token_id"])
@@ -72,10 +71,18 @@ def _language(folder: Path, config: dict[str, Any], tensors: dict[str, np.ndarra
     writer.add_chat_template((folder / "chat_template.jinja").read_text())
     writer.add_tensor("token_embd.weight", tensors["model.embed_tokens.weight"])
     writer.add_tensor("output_norm.weight", tensors["model.norm.weight"])
+    if "lm_head.weight" in tensors:
+        writer.add_tensor("output.weight", tensors["lm_head.weight"])
     for layer in range(text["num_hidden_layers"]):
         for name, other in BLOCK.items():
             writer.add_tensor(f"blk.{layer}.{other}", tensors[f"model.layers.{layer}.{name}"])
     return _written(writer, path)
+
+
+def _type(added: dict[str, Any] | None) -> gguf.TokenType:
+    if added is None:
+        return gguf.TokenType.NORMAL
+    return gguf.TokenType.CONTROL if added["special"] else gguf.TokenType.USER_DEFINED
 
 
 def _vision(folder: Path, config: dict[str, Any], tensors: dict[str, np.ndarray], path: Path) -> Path:

@@ -97,6 +97,31 @@ def test_an_option_stands_behind_one_space(gap: str, sent: str) -> None:
     assert server.requests[0][1]["messages"][-1] == {"role": "assistant", "content": sent}
 
 
+@pytest.mark.parametrize("option", [" A", " a long option"])
+def test_no_option_is_scored_behind_the_opening_mark_of_a_reasoning(option: str) -> None:
+    """The next token is the first of a reasoning: a letter's number there says nothing, and hf's prompt may have no mark."""
+
+    class Thinking(Tokenizing):
+        def tokenized(self, request: httpx.Request) -> httpx.Response:
+            import json
+
+            body = json.loads(request.content)
+            if "messages" in body:
+                asked.append(body.get("chat_template_kwargs"))
+                text = "ASSISTANT:<think>\n" if (asked[-1] or {}).get("enable_thinking", True) else "ASSISTANT:"
+                text += "".join(each["content"] for each in body["messages"][1:])
+                return httpx.Response(200, json={"tokens": [ord(character) for character in text]})
+            return super().tokenized(request)
+
+    asked: list[Any] = []
+    server = Thinking(adds=False, handle=lambda body, nth: prompt_of(option))
+    [(_, found)] = server.model().loglikelihood([scored(option)])
+    assert "begins the model's turn with '<think>'" in str(found) and "enable_thinking" in str(found)
+    assert not server.requests and asked[0] is None
+    [(_, found)] = server.model(chat_template_kwargs='{"enable_thinking": false}').loglikelihood([scored(option)])
+    assert isinstance(found, Answer) and asked[-1] == {"enable_thinking": False}
+
+
 def test_a_template_that_puts_more_before_an_option_is_refused_in_words() -> None:
     server = Tokenizing(gap="\n\n<answer>", handle=lambda body, nth: prompt_of(" a long option"))
     [(_, found)] = server.model().loglikelihood([scored(" a long option")])
@@ -136,26 +161,41 @@ def test_send_stop_false_leaves_the_stop_strings_to_us() -> None:
         assert found.output == "echo a" and server.requests[0][1].get("stop") == sent
 
 
-def test_a_server_that_fails_on_stop_strings_is_reported_with_the_option_that_leaves_them_out() -> None:
+def test_a_server_that_fails_on_stop_strings_is_asked_without_them_and_the_answer_is_cut_here() -> None:
     """`transformers serve` answers so, in these words, to image-text models."""
-    asked, plain = question([], "a. b"), question([], "q")
-    asked.generation_kwargs = {"until": ["."]}
+    asked = [question([], text) for text in ("a. b", "c. d", "e. f", "g. h")]
+    for each in asked:
+        each.generation_kwargs = {"until": ["."]}
 
     def fails(body: dict[str, Any], nth: int) -> httpx.Response:
         return httpx.Response(500, text="Internal Server Error") if "stop" in body else echo(body)
 
-    found = [answer for _, answer in Server(fails).model(max_retries=2, num_concurrent=1).generate([plain, asked])]
-    assert isinstance(found[0], Answer) and "HTTP 500" in str(found[1]) and "send_stop=false" in str(found[1])
+    server = Server(fails)
+    model = server.model(max_retries=2, num_concurrent=1)
+    found = [answer for _, answer in model.generate(asked)]
+    assert sorted(str(getattr(each, "output", each)) for each in found) == ["echo a", "echo c", "echo e", "echo g"]
+    sent = ["stop" in body for _, body in server.requests]
+    assert sum(sent) <= 6 and sent[-2:] == [False, False], "found out once for all"
+    assert model.facts.findings["dropped"] == ["stop"]
+
+
+def test_a_server_that_only_fails_is_not_said_to_refuse_stop_strings() -> None:
+    asked = question([], "a. b")
+    asked.generation_kwargs = {"until": ["."]}
     broken = Server(lambda body, nth: httpx.Response(500, text="Internal Server Error"))
-    [(_, other)] = broken.model(max_retries=2).generate([plain])
-    assert "HTTP 500" in str(other) and "send_stop" not in str(other), "it had no stop strings"
+    model = broken.model(max_retries=2)
+    [(_, found)] = model.generate([asked])
+    assert "HTTP 500" in str(found) and len(broken.requests) == 4 and not model.facts.findings
+
     later = Server(
         lambda body, nth: echo(body) if "a. b" in str(body) else httpx.Response(500, text="Internal Server Error")
     )
     other = question([], "c. d")
     other.generation_kwargs = {"until": ["."]}
     found = [answer for _, answer in later.model(max_retries=2, num_concurrent=1).generate([asked, other])]
-    assert isinstance(found[0], Answer) and "send_stop" not in str(found[1]), "one with stop strings was answered"
+    assert isinstance(found[0], Answer) and all("stop" in body for _, body in later.requests), (
+        "one was answered with them"
+    )
 
 
 def thinking(text: str | None, reasoning: str | None, finish: str = "stop", name: str = "reasoning_content") -> Any:
