@@ -103,8 +103,8 @@ def test_every_option_that_the_pages_name_exists() -> None:
     }  # of accelerate launch, torchrun, systemd-run and podman; the beginning of torchrun's --max-restarts
     for page in PAGES:
         named = set(re.findall(r"`(?!python )[^`\n]*?(?<![\w-])(--[a-z][a-z_]+)", page.read_text(encoding="utf-8")))
-        # the beginnings of vLLM's --trust-request-mm-kwargs and --enable-prompt-tokens-details, and two of llama-server
-        of_servers = {"--trust", "--enable", "--alias", "--mmproj"}
+        # the beginnings of three of vLLM (--chat-template-content-format, ...), and two of llama-server
+        of_servers = {"--trust", "--enable", "--chat", "--alias", "--mmproj"}
         for option in named - launchers - of_servers - {"--help", "--strict"}:
             theirs = others if page.parent.name == "coming-from" else ""
             assert option in known or option in theirs, f"{name_of(page)}: {option}"

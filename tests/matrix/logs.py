@@ -1,8 +1,9 @@
 """Odd answers in logs that other suites wrote themselves: `python -m tests.matrix.logs` writes docs/tables/peer_logs.csv.
 
 tests/matrix/logs/ holds a run of each, of a model that gives ANSWERS: lm-eval 0.4.13 (a subclass of its LM, saved by its
-EvaluationTracker), inspect_ai 0.3.285 (mockllm, saved as .eval), and VLMEvalKit at e8e78f05 (its dump() of the table of answers,
-with XlsxWriter 3.2.9).
+EvaluationTracker), inspect_ai 0.3.285 and 0.3.200 (mockllm, saved as .eval; the latter with words for tiktoken's tokens, which it
+would download), evalscope 1.14.1 (mock_llm, general_qa), and VLMEvalKit at e8e78f05 (its dump() of the table of answers, with
+XlsxWriter 3.2.9).
 
 What was guessed before the first run: every answer equal but the longest in a spreadsheet, whose cells hold 32,767 characters.
 Seen besides: "mailto:me@x.org" becomes a link to it that shows "me@x.org". Excel makes the same cell of an address that somebody
@@ -40,7 +41,7 @@ def rows() -> Iterator[list[str]]:
         found = answers(folder)
         pairs = list(zip(ANSWERS, found, strict=True))
         others = [f"`{_short(given)}` for `{_short(said)}`" for said, given in pairs if said != given]
-        names = ", ".join(sorted({path.suffix for path in folder.iterdir()}))
+        names = ", ".join(sorted({path.suffix for path in folder.rglob("*") if path.is_file()}))
         yield [
             folder.name.replace("-", " ", 1),
             names,

@@ -21,7 +21,7 @@ from mm_eval.config.arguments import PATH
 from mm_eval.values.errors import ConfigError
 
 WRITES_RESULTS = True
-FORMS = ("lm_eval", "lmms_eval", "vlmevalkit", "inspect", "table")
+FORMS = ("lm_eval", "lmms_eval", "vlmevalkit", "inspect", "evalscope", "table")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

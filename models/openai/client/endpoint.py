@@ -212,7 +212,9 @@ class Endpoint:
         ]
         numbers = [int(number) for text in about for number in re.findall(r"(?<![\w.])\d{1,9}(?![\w.]*\d)", text)]
         below = [number for number in numbers if 0 < number < sent[cap]] if isinstance(sent[cap], int) else []
-        too_large = any(re.search(r"too large|exceed|at most|less than|<=|>|maximum|limit", text) for text in about)
+        too_large = any(
+            re.search(r"too large|exceed|at most|less than|greater than|<=|>|maximum|limit", text) for text in about
+        )
         if too_large and below and self.most_tokens is None:
             self.most_tokens = max(below)
             return True

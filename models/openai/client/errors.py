@@ -71,6 +71,8 @@ TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 """Messages of OpenAI, vLLM, SGLang, TGI, llama.cpp and others for a prompt that exceeds the model's length."""
+CAP_ALONE = re.compile(r"max_(?:completion_)?tokens=\d+ cannot be greater than max_model_len=(?:max_total_tokens=)?\d+")
+"""What vLLM says to a cap that is above the model's length, whatever the prompt. A proxy before it does not state the length."""
 
 
 class Closed(Exception):

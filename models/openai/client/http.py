@@ -23,7 +23,7 @@ from mm_eval.values.types import JsonObject, Options
 from ...endings import FILTER_STATUSES, says_filtered
 from .addresses import joined
 from .endpoint import NO_JINJA, Endpoint
-from .errors import TOO_LONG, Fatal, Filtered, Passing, Refused, TooLong, Unreachable
+from .errors import CAP_ALONE, TOO_LONG, Fatal, Filtered, Passing, Refused, TooLong, Unreachable
 from .flight import Gate
 from .redaction import Redactor
 from .replies import as_text, shortened
@@ -475,7 +475,7 @@ class Client:
 
     def _refusal(self, status: int, reply: httpx.Response) -> Passing | ModelError:
         text = _text(reply)
-        if status in MAY_BE_TOO_LONG and TOO_LONG.search(text):
+        if status in MAY_BE_TOO_LONG and TOO_LONG.search(text) and not CAP_ALONE.search(text):
             return self._too_long(status, reply)
         wait, throttled = stated_wait(reply.headers, text), status in THROTTLED
         passing = Passing(f"HTTP {status}", wait, throttled, said=text, status=status)

@@ -84,17 +84,28 @@ def _pairs(top: Any) -> list[tuple[Any, Any]]:
     return [(each.get("token"), each.get("logprob")) for each in entries if isinstance(each, dict)]
 
 
-def upper_bound(option: str, tokens: Mapping[str, float]) -> float:
+def drawn_token(reply: Mapping[str, object]) -> str:
+    """The first generated token, empty if the reply has none. vLLM lists it among the likeliest, also where it is not one."""
+    match choice_of(reply).get("logprobs"):
+        case {"content": [{"token": str(token)}, *_]} | {"tokens": [str(token), *_]}:
+            return token
+    return ""
+
+
+def upper_bound(option: str, tokens: Mapping[str, float], drawn: str = "") -> float:
     """The log-probability that an option, which is none of the likeliest first tokens, has at most.
 
     It is that of the last listed token, or that of a likelier one with which the option begins: a space, the first letters.
-    tokens: the likeliest by text, likeliest first.
+    tokens: the likeliest by text, likeliest first. drawn: the generated token, which may be listed without being one of them.
 
     >>> upper_bound("C", {"A": -0.1, "B": -3.0}), upper_bound("Cat", {"Ca": -0.1, "B": -3.0})
     (-3.0, -0.1)
+    >>> upper_bound("C", {"A": -0.1, "B": -3.0, "se": -9.0}, drawn="se")
+    -3.0
     """
     begins = [number for token, number in tokens.items() if option.startswith(token.translate(_SPACES))]
-    return max([min(tokens.values()), *begins])
+    listed = [number for token, number in tokens.items() if token != drawn]
+    return max([min(listed or tokens.values()), *begins])
 
 
 _SPACES = str.maketrans({"\u2581": " ", "\u0120": " "})

@@ -72,7 +72,10 @@ def read_text(
     if not isinstance(text, str):
         raise Passing("the content is not text", said=f"{as_text(text)} with finish_reason {brief(ending.reason)}")
     if calls and isinstance(message, dict):
-        text = "\n".join(filter(None, (text, *calls_of(message))))
+        written = "".join(text.split())  # some versions of transformers serve leave a call in the text as well
+        text = "\n".join(
+            filter(None, (text, *(call for call in calls_of(message) if "".join(call.split()) not in written)))
+        )
     text, ended = clean(text.removeprefix(begun)), ending.ended
     known: JsonObject = {"usage": usage_of(reply), "model": model}
     if thought and not text.strip() and not closed:

@@ -18,7 +18,15 @@ from mm_eval.values.types import Answer, Instance, UpperBound
 
 from .errors import Closed, Fatal, Passing
 from .http import Body, Client
-from .logprobs import continuation_score, echoed_score, first_token, maybe_one_token, prompt_tokens, upper_bound
+from .logprobs import (
+    continuation_score,
+    drawn_token,
+    echoed_score,
+    first_token,
+    maybe_one_token,
+    prompt_tokens,
+    upper_bound,
+)
 from .replies import check_ending
 from .tokens import Writing
 from .usage import usage_of
@@ -121,15 +129,15 @@ class Scores:
         fields |= {"logprobs": most} if plain else {"logprobs": True, "top_logprobs": most}
         path, body = self._body(first, fields)
 
-        def read(reply: dict[str, object]) -> tuple[dict[str, float], dict[str, int]]:
+        def read(reply: dict[str, object]) -> tuple[dict[str, float], str, dict[str, int]]:
             check_ending(reply)
             top = first_token(reply)
             if not top and self._by_token:
                 raise Passing("the reply has no top_logprobs")
-            return top, usage_of(reply)
+            return top, drawn_token(reply), usage_of(reply)
 
         try:
-            (top, usage), attempts = await client.ask(path, body, read)
+            (top, drawn, usage), attempts = await client.ask(path, body, read)
         except Fatal:
             raise
         except ModelError as error:
@@ -160,7 +168,7 @@ class Scores:
         bounded = scored(tokens, names)
         if bounded:
             for place, name in enumerate(names):
-                bound = upper_bound(name, tokens)
+                bound = upper_bound(name, tokens, drawn.strip(SPACES) if by_letter else drawn)
                 usage_of_first = used if place == 0 else {}
                 bounded.setdefault(place, Answer(UpperBound((bound, False)), usage=usage_of_first, attempts=attempts))
         elif top:

@@ -6,6 +6,9 @@ worse and nothing else shows it. An option that is sent as the beginning of the 
 space: after "ASSISTANT: " the option " yes" would stand behind two spaces. A server that has no /tokenize is taken as it is. Its
 list of models may state the model's length.
 
+vLLM looks into a chat template for a loop over the parts of a content. Where it finds none, it passes one text to the template: a
+line for each picture, whatever their places, then one for each text. Two texts that come back as two lines show it.
+
 Where a chat's prompt ends in the opening mark of a reasoning, the next token is none of an option. llama.cpp, which shows its
 prompts by /apply-template, sets `enable_thinking` for every template that reads it, also where the model's own default is off.
 
@@ -35,6 +38,12 @@ CAN_NOT = (
 )
 
 
+FLATTENS = (
+    "the server shows the pictures of a turn before its text, each on a line of its own, in whatever order they are sent: "
+    "start vLLM with --chat-template-content-format openai if the chat template takes lists of parts"
+)
+
+
 class Look(Protocol):
     """`Client.look`: a reply to what is not a question; {} where the server has no answer. Raises Unreachable."""
 
@@ -49,7 +58,8 @@ class Writing:
 
     adds_bos: chats need `add_special_tokens`. strips_space: an option in a chat is sent without its leading space.
     refusal: why options can't be scored in a chat; empty where they can. opens: the mark of a reasoning that a chat's prompt ends
-    with; empty where it ends with none.
+    with; empty where it ends with none. flattens: pictures are shown before all text of a turn, each part
+    on a line of its own.
     length: the model's, in tokens of prompt and answer together. software: what the server says it is ("vllm").
     """
 
@@ -57,6 +67,7 @@ class Writing:
     strips_space: bool = False
     refusal: str = ""
     opens: str = ""
+    flattens: bool = False
     length: int | None = field(default=None, compare=False)
     software: str = field(default="", compare=False)
 
@@ -78,7 +89,8 @@ class Writing:
     @property
     def notes(self) -> str:
         """What a reader of the results should know; empty for nothing."""
-        return "the server's chats lack BOS, which is requested with add_special_tokens" if self.adds_bos else ""
+        bos = "the server's chats lack BOS, which is requested with add_special_tokens" if self.adds_bos else ""
+        return "; ".join(filter(None, [bos, FLATTENS if self.flattens else ""]))
 
 
 async def writing_of(look: Look, model: str, variables: Fields | None = None, marks: Marks = NO_MARKS) -> Writing:
@@ -101,9 +113,25 @@ async def writing_of(look: Look, model: str, variables: Fields | None = None, ma
         str(each.get("owned_by") or "") for each in entries
     }  # llama.cpp answers to any name
     software = owners.pop() if len(owners) == 1 else ""
+    if software == "vllm":
+        found = replace(found, flattens=await _flattens(look, model))
     if software == "llamacpp":
         found = replace(found, opens=await _opened_at_llamacpp(look, variables, marks))
     return replace(found, length=length if type(length) is int and length > 0 else None, software=software)
+
+
+async def _flattens(look: Look, model: str) -> bool:
+    """Whether vLLM makes one text of the parts of a turn."""
+    parts = [{"type": "text", "text": PROBE}, {"type": "text", "text": PROBE}]
+    counts: list[object] = []
+    for content in (parts, f"{PROBE}\n{PROBE}", PROBE + PROBE):
+        asked = {"model": model, "messages": [{"role": "user", "content": content}]}
+        with suppress(Unreachable):
+            counts.append((await look("/tokenize", json.dumps(asked).encode(), at_root=True)).get("tokens"))
+    match counts:
+        case [list() as given, list() as lined, list() as joined]:
+            return given == lined and given != joined
+    return False
 
 
 async def _opened_at_llamacpp(look: Look, variables: Fields, marks: Marks) -> str:

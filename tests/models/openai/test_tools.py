@@ -153,6 +153,13 @@ def test_a_server_of_an_unknown_family_that_takes_tools(tmp_path: Path) -> None:
     assert rows_of(tmp_path / "run")[0]["tools"]["by_tool"]["calculator"] == 1
 
 
+def test_a_call_that_is_in_the_text_as_well_is_one_call() -> None:
+    """transformers serve 5.8.1 leaves it there: the tool was run twice."""
+    written = 'I look.\n<tool_call>\n{"name": "a", "arguments": {"x": 1}}\n</tool_call>'
+    found = read_text(native(("a", '{"x": 1}'), content=written).json(), [], tools=True, calls=True)
+    assert found.output == written and found.ended == "tool"
+
+
 def test_calls_that_the_server_gives_apart_are_part_of_the_answer() -> None:
     found = read_text(native(("a", '{"x": 1}'), ("b", "")).json(), [], tools=True, calls=True)
     assert (found.output, found.ended) == (f"{call('a', x=1)}\n{EMPTY}", "tool")

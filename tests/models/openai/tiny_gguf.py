@@ -1,4 +1,4 @@
-"""The bundled tiny-qwen2-vl, or another checkpoint of its family, as the two files that llama.cpp reads: the language model, and the vision part (`mmproj`)."""
+"""The bundled tiny-qwen2-vl, or one like it, as llama.cpp reads it: the language model, and the vision part (`mmproj`)."""
 
 from __future__ import annotations
 

@@ -262,3 +262,60 @@ def test_cells_with_tabs_breaks_and_quotes(tmp_path: Path) -> None:
         writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL)
         writer.writerows([["index", "prediction"], ["1", 'a\tb\n"c"'], ["2", "nan"]])
     assert [row.resps for row in logs_of(tmp_path)["T"].rows()] == [['a\tb\n"c"'], ["nan"]]
+
+
+def evalscope(folder: Path, predictions: list[dict], reviews: list[dict] | None = None) -> Path:
+    """Logs in evalscope's folders."""
+    for name, entries in (("predictions", predictions), ("reviews", reviews)):
+        if entries is not None:
+            path = folder / name / "toy" / "gsm8k_main.jsonl"
+            path.parent.mkdir(parents=True)
+            path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    return folder
+
+
+def predicted(index: int, content: object, stop: str | None = "stop", error: str | None = None) -> dict:
+    choices = [] if error else [{"message": {"content": content}, "stop_reason": stop}]
+    asked = [{"role": "user", "content": f"Question {index}?", "source": "input"}]
+    return {
+        "index": index,
+        "model_output": {"choices": choices, "error": error},
+        "messages": asked,
+        "metadata": {"n": 1},
+    }
+
+
+def test_evalscope_answers_of_one_question_are_its_repeats_in_their_order(tmp_path: Path) -> None:
+    """Rows stand in the order in which they were finished."""
+    thought = [{"type": "reasoning", "reasoning": "Hm."}, {"type": "text", "text": "7"}]
+    predictions = [predicted(3, "d"), predicted(0, "a"), predicted(1, thought, "max_tokens"), predicted(2, "c")]
+    scores = [
+        {"group_id": n // 2, "generation_index": n % 2, "score": {"value": {"acc": n % 2}, "extracted_prediction": "x"}}
+        for n in range(4)
+    ]
+    reviews = [{"index": n, "target": ["7"], "sample_score": score} for n, score in enumerate(scores)]
+    [log], _ = find_logs(evalscope(tmp_path, predictions, reviews))
+    first, second = log.rows()
+    assert (log.suite, log.task, log.model, not log.notes) == ("evalscope", "gsm8k_main", "toy", True)
+    assert (first.id, first.resps, first.ended, first.target) == (
+        "0",
+        ["a", "<think>Hm.</think>\n7"],
+        ["stop", "length"],
+        "7",
+    )
+    assert (second.resps, second.doc) == (["c", "d"], {"n": 1, "question": "Question 2?", "target": "7"})
+
+
+def test_evalscope_without_reviews_and_with_what_is_no_answer(tmp_path: Path) -> None:
+    predictions = [predicted(0, "7"), predicted(1, None, error="no connection"), predicted(2, "half", "unknown")]
+    [log], _ = find_logs(evalscope(tmp_path / "log", predictions))
+    assert "no reviews" in log.notes[0]
+    assert [(row.resps, row.failed[:13]) for row in log.rows()] == [
+        (["7"], ""),
+        ([], "no connection"),
+        ([], "the answer 'h"),
+    ]
+    odd = evalscope(tmp_path / "odd", [*predictions, {"index": "3"}])
+    [log], _ = find_logs(odd)
+    with pytest.raises(ConfigError, match=r"gsm8k_main.jsonl:4.*not a prediction"):
+        list(log.rows())

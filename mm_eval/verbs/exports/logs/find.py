@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mm_eval.values.errors import ConfigError
 from mm_eval.values.words import listed
-from mm_eval.verbs.exports.logs import harness, inspect_log, vlmevalkit
+from mm_eval.verbs.exports.logs import evalscope, harness, inspect_log, vlmevalkit
 from mm_eval.verbs.exports.logs.files import damaged
 from mm_eval.verbs.exports.logs.tables import table
 from mm_eval.verbs.exports.logs.values import Log, LogRow, options_in
@@ -19,6 +19,7 @@ FORMATS: Mapping[str, Callable[[Path, Sequence[Path]], Iterator[Log]]] = {
     "lmms_eval": harness.find,
     "inspect": inspect_log.find,
     "vlmevalkit": vlmevalkit.find,
+    "evalscope": evalscope.find,
 }
 TABLE = "table"
 MOST_FILES = 100_000
@@ -52,7 +53,7 @@ def find_logs(
         if (pickle := next(pickles, None)) is not None:
             hint = f"{pickle} is a pickle, which runs code when it is read: write it as TSV with VLMEvalKit's load() and dump()."
         raise ConfigError(
-            "no log of lm-eval, lmms-eval, VLMEvalKit or inspect_ai is there.", where=str(path), hint=hint
+            "no log of lm-eval, lmms-eval, VLMEvalKit, inspect_ai or evalscope is there.", where=str(path), hint=hint
         )
     models = sorted({log.model for log in found})
     if len(models) > 1:

@@ -98,6 +98,22 @@ def test_a_server_that_gives_no_length_is_asked_as_stated(lists: Any) -> None:
     assert isinstance(found, ModelError) and caps(server) == [80]
 
 
+@each_of("words", ["", "max_total_tokens="])  # vLLM 0.32, 0.30
+def test_a_cap_above_the_length_is_lowered_to_what_vllm_says_behind_a_proxy(words: str) -> None:
+    """LiteLLM's list of models has no length: each question failed as too long."""
+
+    def refuses(body: dict[str, Any], nth: int) -> httpx.Response:
+        if body["max_tokens"] <= 2048:
+            return reply("Yes")
+        what = f"max_tokens={body['max_tokens']} cannot be greater than max_model_len={words}2048. Please request fewer output tokens."
+        said = f"litellm.BadRequestError: Hosted_vllmException - {json.dumps({'error': {'message': what}})}"
+        return httpx.Response(400, json={"error": {"message": said, "type": None, "param": None, "code": "400"}})
+
+    server = Server(refuses)
+    found = [each for _, each in server.model(num_concurrent=1).generate([asked(4, 5000), asked(5, 5000)])]
+    assert all(isinstance(each, Answer) for each in found) and caps(server) == [5000, 2048, 2048]
+
+
 def test_an_adapters_length_is_its_parents() -> None:
     adapter = {"id": "m", "max_model_len": None, "parent": "base"}
     server = Strict({"data": [{"id": "base", "max_model_len": LENGTH}, adapter]})

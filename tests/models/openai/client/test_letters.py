@@ -62,6 +62,18 @@ def test_a_letter_that_is_not_listed_is_at_most_as_likely_as_the_last_that_is(wa
     assert [isinstance(each, UpperBound) for each in found] == [False, False, True]
 
 
+def test_a_token_that_is_listed_because_it_was_drawn_is_no_bound() -> None:
+    """vLLM puts the drawn token before the likeliest ones, in the place of the last of them."""
+
+    def drawn(body: dict[str, Any], nth: int) -> httpx.Response:
+        found = tops(("se", -8.2), *UNLISTED).json()
+        found["choices"][0]["logprobs"]["content"][0]["token"] = "se"
+        return httpx.Response(400, json=NO) if "prompt_logprobs" in body else httpx.Response(200, json=found)
+
+    found = [each.output for _, each in Server(drawn).model().loglikelihood(docs(1))]
+    assert found == [(-2.5, False), (-0.1, True), (-4.0, False)] and isinstance(found[2], UpperBound)
+
+
 def test_a_server_that_scores_prompts_gives_no_bounds() -> None:
     server = Server(lambda body, nth: prompt_scores(body) if "prompt_logprobs" in body else tops(*UNLISTED))
     found = [each.output for _, each in server.model().loglikelihood(docs(1))]

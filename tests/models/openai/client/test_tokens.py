@@ -62,6 +62,35 @@ def test_the_report_says_that_bos_is_requested() -> None:
     assert "the server's chats lack BOS" in account(model, {})
 
 
+class Listed(Tokenizing):
+    """vLLM with a template that it takes to want one text, or a list of parts."""
+
+    def __init__(self, between: str) -> None:
+        super().__init__(adds=False, gap="")
+        self.between = between
+
+    def listed(self) -> httpx.Response:
+        return httpx.Response(200, json={"data": [{"id": "m", "owned_by": "vllm"}]})
+
+    def tokenized(self, request: httpx.Request) -> httpx.Response:
+        import json
+
+        body = json.loads(request.content)
+        for message in body.get("messages", ()):
+            if not isinstance(message["content"], str):
+                message["content"] = self.between.join(part["text"] for part in message["content"])
+        return super().tokenized(
+            httpx.Request("POST", request.url, content=json.dumps({"add_special_tokens": False, **body}))
+        )
+
+
+@pytest.mark.parametrize(("between", "said"), [("\n", True), ("", False)])
+def test_the_report_says_that_pictures_are_shown_before_all_text(between: str, said: bool) -> None:
+    model = Listed(between).model()
+    [(_, found)] = model.generate([question([], "q")])
+    assert isinstance(found, Answer) and ("--chat-template-content-format openai" in account(model, {})) is said
+
+
 def test_extra_body_overrides_it() -> None:
     server = Tokenizing()
     list(server.model(extra_body='{"add_special_tokens": false}').generate([question([], "q")]))
