@@ -105,7 +105,7 @@ def test_a_cap_above_the_length_is_lowered_to_what_vllm_says_behind_a_proxy(word
     def refuses(body: dict[str, Any], nth: int) -> httpx.Response:
         if body["max_tokens"] <= 2048:
             return reply("Yes")
-        what = f"max_tokens={body['max_tokens']} cannot be greater than max_model_len={words}2048. Please request fewer output tokens."
+        what = f"max_tokens={body['max_tokens']} cannot be greater than max_model_len={words}2048."
         said = f"litellm.BadRequestError: Hosted_vllmException - {json.dumps({'error': {'message': what}})}"
         return httpx.Response(400, json={"error": {"message": said, "type": None, "param": None, "code": "400"}})
 
