@@ -3,7 +3,6 @@
 Source: Liu et al. 2021, arXiv:2102.09542 (the data); lmms_eval/tasks/slake/utils.py of lmms-eval at 75571cf (the rule).
 """
 
-import re
 import string
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -40,11 +39,20 @@ def doc_to_visual(doc: Doc) -> list[Any]:
 
 def plain(text: str) -> str:
     """An answer without what stands in brackets, case and punctuation; all words for yes are one, and all for no."""
-    text = re.sub(r"\([^)]*\)", " ", text.strip().lower())
-    text = " ".join(re.sub(r"（[^）]*）", " ", text).translate(PUNCTUATION).split())
+    text = _without(_without(text.strip().lower(), "(", ")"), "（", "）")
+    text = " ".join(text.translate(PUNCTUATION).split())
     if text == "x ray":
         return "xray"
     return "yes" if text in YES else "no" if text in NO else text
+
+
+def _without(text: str, opened: str, closed: str) -> str:
+    """A text with a blank for each bracket up to the next that closes one, in time that grows with its length."""
+    kept, at = list[str](), 0
+    while (start := text.find(opened, at)) >= 0 and (end := text.find(closed, start)) >= 0:
+        kept += [text[at:start], " "]
+        at = end + 1
+    return "".join([*kept, text[at:]])
 
 
 def process_results(doc: Doc, results: Sequence[str | None]) -> dict[str, Any]:

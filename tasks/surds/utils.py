@@ -18,7 +18,6 @@ from mm_eval.scoring.filters import UNPARSED
 Doc = Mapping[str, Any]
 SIZE = (1600, 900)
 """Width and height of all pictures, in pixels."""
-TAGGED = re.compile(r"<answer>(.*?)</answer>", re.DOTALL)
 ARTICLES = re.compile(r"\b(a|an|the)\b")
 PUNCTUATION = str.maketrans("", "", string.punctuation)
 LIST = re.compile(r"\[\s*([-\d.,\s]+)\s*\]")
@@ -55,8 +54,9 @@ def doc_to_text(doc: Doc, model_specific_prompt_kwargs: Mapping[str, str]) -> st
 
 def said(reply: str | None) -> str:
     """What stands in the first tags; "" where there are none."""
-    found = TAGGED.search(reply or "")
-    return found[1].strip() if found else ""
+    _, tag, behind = (reply or "").partition("<answer>")
+    content, end, _ = behind.partition("</answer>")
+    return content.strip() if tag and end else ""
 
 
 def plain(text: str) -> str:

@@ -68,14 +68,17 @@ def mark(doc: Doc, said: str) -> float:
     if kind == "number":
         return is_number(said, answer)
     if task == "word_search":
-        named, right = (
-            [int(number) for found in PAIR.findall(text)[:1] for number in found] for text in (said, answer)
-        )
+        named, right = ([digits(each) for found in PAIR.findall(text)[:1] for each in found] for text in (said, answer))
         return bool(right) and named == right
     if task == "spot_difference":
-        places, right_places = ({int(number) for number in re.findall(r"\d+", text)} for text in (said, answer))
+        places, right_places = ({*map(digits, re.findall(r"\d+", text))} for text in (said, answer))
         return len(places & right_places) / len(places | right_places) if places | right_places else 1.0
     return kind == "letters" and is_choice(said, answer, doc["prompt"])
+
+
+def digits(number: str) -> str:
+    """A whole number without zeros in front, however long it is."""
+    return number.lstrip("0") or "0"
 
 
 def kind_of(answer: str) -> str:
@@ -116,9 +119,9 @@ def is_choice(said: str, answer: str, prompt: str) -> bool:
 
 def in_place(answer: str, said: str, pieces: int) -> float:
     """The share of pieces that are where they belong, of the first row of that many numbers; 0 without one."""
-    rows = []
+    rows = list[list[str]]()
     for text in (answer, said):
-        found = ([*map(int, re.findall(r"\d+", run))] for run in re.findall(r"[\d\s,，]+", text))
-        rows.append(next((row for row in found if len(row) == pieces), []))
+        found = ([*map(digits, re.findall(r"\d+", run))] for run in re.findall(r"[\d\s,，]+", text))
+        rows.append(next((row for row in found if len(row) == pieces), list[str]()))
     right, named = rows
     return sum(one == other for one, other in zip(right, named, strict=True)) / pieces if right and named else 0.0
