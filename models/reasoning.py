@@ -12,15 +12,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mm_eval.values.errors import ModelError
 from mm_eval.values.reasoning.families import (
     CALL_MARKS,
     FAMILIES,
     FRAME_TOKENS,
     LIKE_REASONING,
     NO_MARKS,
+    OPENS_HINT,
     Marks,
     marks_in_template,
     opened_by,
+    what_opens,
 )
 from mm_eval.values.reasoning.split import Parts, Span, cut_at, split
 
@@ -96,6 +99,11 @@ class TokenReader:
         '<think>\\n'
         """
         return opened_by(prompt, self.marks)
+
+    def check_scored(self, prompt: str) -> None:
+        """ModelError for a chat's prompt that ends inside a reasoning: what follows it is no option."""
+        if mark := self.opened(prompt).strip():
+            raise ModelError(what_opens(mark, "the chat template"), hint=OPENS_HINT)
 
     def read(
         self,

@@ -216,6 +216,8 @@ class Asking:
         shared: dict[tuple[int, ...], Prompt] = {}
         for instance in group:
             try:
+                if written.chat:
+                    self.writer.reader.check_scored(written.text)
                 prompt, ids = self.writer.split(written, instance.continuation or "")
                 kept = boundary(prompt, ids, self.writer.start_token, self.max_length)
                 self._check_cut(kept, instance)

@@ -38,7 +38,7 @@ from mm_eval.engine.prices import Price
 from mm_eval.engine.served import SERVED
 from mm_eval.tools.formats.as_text import tools_as_text
 from mm_eval.values.errors import ConfigError, DataError, MMEvalError, ModelError
-from mm_eval.values.reasoning.families import Marks, marks_of, may_think
+from mm_eval.values.reasoning.families import OPENS_HINT, Marks, marks_of, may_think, what_opens
 from mm_eval.values.reasoning.split import split
 from mm_eval.values.types import AUDIO_MARK, CALL_FORMAT, FILE_MARK, Answer, Fields, Instance, JsonObject
 
@@ -374,11 +374,9 @@ class OpenAI(Model):
 
     def _check_scored_turn(self) -> None:
         """ConfigError where the server begins an answer with a reasoning, so that no option can be scored. Sends no question."""
-        from .client.scores import OPENS_HINT, what_opens
-
         self._look_at_writing()
         if self.writing is not None and self.writing.opens:
-            raise ConfigError(what_opens(self.writing.opens), hint=OPENS_HINT)
+            raise ConfigError(what_opens(self.writing.opens, "the server"), hint=OPENS_HINT)
 
     def _look_at_writing(self) -> None:
         """Finds out how the server writes prompts, if it is reached."""

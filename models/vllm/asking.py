@@ -275,6 +275,8 @@ class Asking:
         by_prompt: dict[tuple[int, ...], list[tuple[int, Prompt, list[int]]]] = {}
         for place, instance in enumerate(group):
             try:
+                if question.prompt.chat:
+                    self.writer.reader.check_scored(question.prompt.text)
                 prompt, ids = self.writer.split(question.prompt, instance.continuation or "")
                 kept = boundary(_as_pictured(prompt, question), ids, self.writer.start_token, self.max_length)
                 self._check_cut(kept)

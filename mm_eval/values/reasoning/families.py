@@ -228,6 +228,17 @@ _TAIL = 400
 """Characters at the end of a prompt in which its last mark is looked for."""
 
 
+OPENS_HINT = (
+    'Turn the reasoning off, as with chat_template_kwargs={"enable_thinking": false} in the model\'s arguments, or choose a task '
+    "with generate_until, such as NAME@generate."
+)
+
+
+def what_opens(mark: str, opener: str) -> str:
+    """Why no option is scored in a chat whose prompt ends with the opening mark of a reasoning. opener: who writes it."""
+    return f"{opener} begins the model's turn with {mark!r}, so the next token belongs to a reasoning and not to an option."
+
+
 def opened_by(prompt: str, marks: Marks = NO_MARKS) -> str:
     """The opening mark that a prompt ends with, with what follows it; empty if it ends outside a reasoning.
 

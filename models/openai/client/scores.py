@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from mm_eval.values.errors import MMEvalError, ModelError
+from mm_eval.values.reasoning.families import OPENS_HINT, what_opens
 from mm_eval.values.types import Answer, Instance, UpperBound
 
 from .errors import Closed, Fatal, Passing
@@ -42,17 +43,6 @@ HINT = (
 )
 
 
-OPENS_HINT = (
-    'Turn the reasoning off, as with chat_template_kwargs={"enable_thinking": false} in the model\'s arguments, or choose a task '
-    "with generate_until, such as NAME@generate."
-)
-
-
-def what_opens(mark: str) -> str:
-    """Why no option is scored in a chat whose prompt ends with the opening mark of a reasoning."""
-    return f"the server begins the model's turn with {mark!r}, so the next token belongs to a reasoning and not to an option."
-
-
 class Scores:
     """Requests log-likelihoods of continuations that share a context, and keeps track of what the server supports.
 
@@ -75,7 +65,7 @@ class Scores:
     async def of_group(self, client: Client, group: Sequence[Instance]) -> list[tuple[Instance, Answer | MMEvalError]]:
         """The scores of all continuations of one context. If the run ends meanwhile, those that are finished."""
         if (opens := self._writing().opens) and not isinstance(group[0].context, str):
-            return [(instance, ModelError(what_opens(opens), hint=OPENS_HINT)) for instance in group]
+            return [(instance, ModelError(what_opens(opens, "the server"), hint=OPENS_HINT)) for instance in group]
         found: dict[int, Answer | MMEvalError] = {}
         bounded: dict[int, Answer | MMEvalError] = {}
         if self._may_use_first_token() and all(maybe_one_token(str(instance.continuation)) for instance in group):

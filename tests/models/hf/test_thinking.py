@@ -14,7 +14,7 @@ import torch
 import transformers as tf
 
 from mm_eval.engine.model import MODELS, ModelSettings
-from mm_eval.values.errors import ConfigError
+from mm_eval.values.errors import ConfigError, ModelError
 from mm_eval.values.types import Answer
 from tests.models.questions import instance
 from tests.models.tiny_random import TEXT, TEXT_TEMPLATE, tokenizer
@@ -83,6 +83,23 @@ def test_a_template_that_opens_the_reasoning(said: Callable[..., Answer]) -> Non
     assert (cut.output, cut.ended, cut.reasoning) == ("<think>\nI lean to A\nso", "length", None)
     ended = said("I lean to A", OPENS)
     assert str(ended.output).startswith("<think>") and ended.ended == "stop"
+
+
+def test_options_behind_an_opened_reasoning_are_not_scored(thinker: Path, tmp_path: Path) -> None:
+    """The next token would be one of the reasoning. A plain text, and a user who says that nothing is reasoning, are scored."""
+    file = tmp_path / "template.jinja"
+    file.write_text(OPENS)
+
+    def scored(chat: bool, tags: str | None = None) -> object:
+        settings = ModelSettings(batch_size=1, device="cpu", reasoning_tags=tags)
+        model = MODELS.get("hf")({"pretrained": str(thinker), "chat_template": str(file)}, settings)
+        [(_, found)] = model.loglikelihood([instance("A or B?", chat=chat, continuation="A")])
+        return found
+
+    refused = scored(chat=True)
+    assert isinstance(refused, ModelError) and "begins the model's turn with '<think>'" in str(refused)
+    for found in (scored(chat=False), scored(chat=True, tags="none")):
+        assert isinstance(found, Answer) and isinstance(found.output, tuple)
 
 
 def test_the_marks_that_the_user_states(said: Callable[..., Answer]) -> None:
