@@ -1,7 +1,8 @@
 """Converts another suite's logs into a run folder: its answers and golds, and its own scores beside ours.
 
-DIR was written by lm-eval or lmms-eval (--log_samples), VLMEvalKit (a model's folder) or inspect_ai (its log folder), or is one
-file of it. mm-eval's rules score the answers; `score`, `compare`, `report`, `diagnose` and `view` read the folder like any other.
+DIR was written by lm-eval or lmms-eval (--log_samples), VLMEvalKit (a model's folder), inspect_ai (its log folder) or evalscope
+(predictions/MODEL), or is one file of it. mm-eval's rules score the answers; `score`, `compare`, `report`, `diagnose` and `view`
+read the folder like any other.
 Documents are matched with our data by place and text. Unmatched documents are left out and counted.
 
 A table of your own (JSONL, TSV, CSV, XLSX) needs the names of its columns:
@@ -32,7 +33,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     what = "their name of a task and ours (MMBench_DEV_EN=mmbench_en_dev); may be repeated; of the only log, ours alone"
     parser.add_argument("--task", action="append", default=[], metavar="THEIRS=OURS", help=what)
     parser.add_argument("--tasks", metavar="A,B", help="only these tasks of the logs, by their names there")
-    parser.add_argument("--form", choices=FORMS, help="the suite that wrote the logs (default: found by the files)")
+    parser.add_argument(
+        "--form",
+        choices=FORMS,
+        metavar="SUITE",
+        help=f"the suite that wrote the logs: {', '.join(FORMS)} (default: found by the files)",
+    )
     what = "columns of the log by what they are here: resps (the answers), id, doc_id, target, prompt, read, scores.NAME, or a "
     what += "column of our data"
     parser.add_argument("--columns", default="", metavar="OURS=THEIRS,...", help=what)

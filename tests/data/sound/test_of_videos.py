@@ -37,9 +37,10 @@ def with_sound(path: Path, pitch: int = 440, count: int = 25) -> Path:
 
 
 def asked(folder: Path, video_sound: bool = False, doc: int = 0, **keys: Any) -> Instance:
-    with_sound(folder / "a.mp4")
-    with_sound(folder / "b.mp4", 880)
-    write(folder / "silent.mp4", count=25)
+    if not (folder / "silent.mp4").exists():  # once a test: two encodings need not have the same bytes
+        with_sound(folder / "a.mp4")
+        with_sound(folder / "b.mp4", 880)
+        write(folder / "silent.mp4", count=25)
     (folder / "rows.jsonl").write_text('{"q": "what?", "a": "red"}\n')
     config = {"task": "clips", "dataset_path": "json", "dataset_kwargs": {"data_files": {"test": str(folder / "rows.jsonl")}},
               "test_split": "test", "doc_to_text": "q", "doc_to_target": "a", **keys}  # fmt: skip
