@@ -139,10 +139,10 @@ class Prompts(Variants):
 
 
 def _few(change: Change) -> str:
-    """What limits the interval of a change, for the end of a sentence."""
+    """What limits the interval of a change, as a sentence of its own."""
     found = change.difference
     unsure = found.few and not found.exact and found.value != 0
-    return " (few documents: the interval may be too short)" if unsure else ""
+    return " There are few documents, so the interval may be too short." if unsure else ""
 
 
 def block_text(kwargs: Mapping[str, object]) -> str:

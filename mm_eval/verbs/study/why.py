@@ -140,7 +140,11 @@ class Settings(Variants):
     def _verdict(self, change: Change, label: str) -> str:
         gap, found = self.gaps.get((change.task, change.key.metric)), change.difference
         said = verdict(change, f"the protocol's {label.removeprefix('all ')}", "the run")
-        few = " (few documents: the interval may be too short)" if found.few and not found.exact and found.value else ""
+        few = (
+            " There are few documents, so the interval may be too short."
+            if found.few and not found.exact and found.value
+            else ""
+        )
         if change.told_apart and (needed := found.docs_needed):
             few = f" About {rounded(needed):,} documents show it.{few}"
         if gap is None or gap.matches or not change.told_apart or found.interval is None:
