@@ -55,7 +55,11 @@ def definitions() -> list[Definition]:
     """Those that another folder uses, and whose name is defined once, so that a message about the name is about it."""
     trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in FILES if path in set(MODULES.values())}
     kinds = (ast.FunctionDef, ast.ClassDef)
-    names = Counter(node.name for tree in trees.values() for node in ast.walk(tree) if isinstance(node, kinds))
+    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    names = Counter(node.name for node in nodes if isinstance(node, kinds))
+    fields = [node.target for node in nodes if isinstance(node, ast.AnnAssign)]
+    names.update(field.id for field in fields if isinstance(field, ast.Name))  # they have users of their own
+    names.update(node.attr for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
     imported: dict[str, set[Path]] = {}
     attributes: dict[str, set[Path]] = {}
     for path, tree in trees.items():
