@@ -1,5 +1,6 @@
 """`findings/run`: a line for each script, and the exit code."""
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -39,3 +40,8 @@ def test_some_are_named_with_or_without_their_ending(findings):
 def test_an_unknown_name_runs_none_and_names_those_that_there_are(findings):
     code, printed, said = findings("equal", "qeual")
     assert (code, printed) == (2, []) and "'qeual'" in said and "equal offline other" in said
+
+
+def test_every_finding_is_listed_once() -> None:
+    listed = re.findall(r"^\| `(\w+)` \|", (RUN.parent / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(listed) == sorted(path.stem for path in RUN.parent.glob("*.sh"))
