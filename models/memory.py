@@ -233,7 +233,11 @@ class Function(Model):
             hint = "Give it one parameter for them, such as def answer(messages)."
             raise ConfigError(f"{self.name} takes no messages.", where=line_of(function) or "evaluate", hint=hint)
         self._keywords = keywords_of(function, args, skip={"generation_kwargs"}, first=1) if args or parameters else {}
-        shown = {name: value if is_json(value) else called(value) for name, value in self._keywords.items()}
+        stated = {
+            name: sorted(v, key=repr) if isinstance(v, set) and is_json([*v]) else v
+            for name, v in self._keywords.items()
+        }
+        shown = {name: value if is_json(value) else called(value) for name, value in stated.items()}
         super().__init__(shown, settings)
         self._takes_options = "generation_kwargs" in parameters
         self.facts = ModelFacts(name=self.name, chat=True, travels=False, hears=True)

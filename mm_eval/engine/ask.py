@@ -196,10 +196,12 @@ class Asker:
                 ):  # only a function of the task knows where there is sound
                     raise deaf(self.model)
                 else:
+                    known = dict(
+                        self.model.facts.findings
+                    )  # first: another thread may learn more while the key is made
                     key, shared = self._keys.of(instance), shares(self.model, instance)
                     if not self._has_answer(key, instance, shared):
                         filled = [instance]
-                        known = dict(self.model.facts.findings)
                         self._in_flight[id(instance)] = _Asked(key, filled, doc, monotonic(), known)
                         if shared:
                             self._by_key[key] = filled

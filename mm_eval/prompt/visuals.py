@@ -297,8 +297,8 @@ def with_places(
         given = part[kind] if kind in part else part["url"]
         found = shows([given], "doc_to_audio" if kind == "audio" else what)
         if kind == "audio":
-            before = len(visuals)
-            visuals[:], found = (beside := heard_beside(found, visuals, where))[:before], beside[before:]
+            shown, before = heard_beside(found, visuals, where), len(visuals)
+            visuals[:], found = shown[:before], shown[before:]
         if kind == "video" and not any(isinstance(visual, Frames) for visual in found):
             fault = f"{what} gave a part of type video with {type(given).__name__}; expected a Video or a path."
             raise DataError(fault, where=where)

@@ -81,6 +81,21 @@ def test_a_key_is_computed_again_only_where_the_endpoint_has_taught_something_si
     assert [recorded.answer(each.slot).key for each in questions(10)] == [request_key(model, q) for q in questions(10)]
 
 
+def test_what_the_endpoint_teaches_while_a_key_is_made_is_in_the_key(tmp_path: Path) -> None:
+    """The client's thread learns it from other answers. With the earlier key the same command would ask the question again."""
+
+    class Learning(Scripted):
+        def identity(self, instance):
+            found = {**super().identity(instance), "found": dict(self.facts.findings)}
+            self.facts = replace(self.facts, findings={"dropped": ["seed"]})
+            return found
+
+    model = Learning(echo)
+    ask(tmp_path, model, questions(3))
+    recorded = read_journal(tmp_path)
+    assert [recorded.answer(each.slot).key for each in questions(3)] == [request_key(model, q) for q in questions(3)]
+
+
 def test_order_of_arrival_does_not_matter(tmp_path: Path) -> None:
     ask(tmp_path, Scripted(lambda batch: list(echo(batch))[::-1]), questions(10))
     state = read_journal(tmp_path)

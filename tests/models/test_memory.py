@@ -361,6 +361,8 @@ class Leaves(Attribute):
         raise SystemExit(1)
 def joined(messages, words: list[str] | None = None, by: dict | str = ""):
     return "+".join(words or ()) + (by if isinstance(by, str) else "-".join(by))
+def one_of(messages, words: set[str]):
+    return min(words)
 """
 
 
@@ -395,6 +397,10 @@ def test_model_args_are_the_keywords_of_a_class_and_of_a_function(own, run, tmp_
     lists = 'words=["a", "b"],by={"x": 1}'
     assert own("joined", lists, "lists").code == 0 and answers(tmp_path / "lists") == {"a+bx"}
     assert own("joined", "by=z,words=None", "text").code == 0 and answers(tmp_path / "text") == {"z"}
+
+    assert own("one_of", 'words=["b", "a"]', "sets").code == 0 and answers(tmp_path / "sets") == {"a"}
+    assert "all 2 answers were in the run folder already" in own("one_of", 'words=["a", "b"]', "sets").out
+    assert own("one_of", 'words=["c"]', "sets").code == 2, "the items of a set are part of its identity"
 
     def answer(messages, word, generation_kwargs):
         return word * (generation_kwargs["max_new_tokens"] > 0)

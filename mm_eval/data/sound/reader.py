@@ -159,9 +159,7 @@ def read_from(file: Any, source: IO[bytes], size: int, first: int) -> Iterator[t
     length = stated.samples
     if kind in STATE_SAMPLES and stream.duration:
         length = int(stream.duration * stream.time_base * form.rate)
-        if kind == "caf" and not form.codec.startswith(
-            "pcm_"
-        ):  # it is counted in packets, of which the last is shorter
+        if kind == "caf" and not form.codec.startswith("pcm_"):  # counted in packets, of which the last is shorter
             length -= max(0, context.frame_size - 1)
     if kind == OGG:  # FFmpeg leaves pages out whose checksum is wrong
         start = _pre_skip(context) + max(0, stream.start_time or 0)
