@@ -24,11 +24,10 @@ from itertools import count
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from mm_eval.config.arguments import is_json
 from mm_eval.engine.generation import GenerationOptions
 from mm_eval.engine.launch import processes, store_of
 from mm_eval.engine.model import Answers, Model, ModelFacts, ModelSettings, create_model, register_model
-from mm_eval.engine.own_code import called, is_own, keywords_of, line_in, line_of, takes_keywords
+from mm_eval.engine.own_code import called, is_own, keywords_of, line_in, line_of, stated_arguments, takes_keywords
 from mm_eval.values.errors import ConfigError, MMEvalError, ModelError, kind_and_text
 from mm_eval.values.reasoning.split import cut_at
 from mm_eval.values.types import Answer, Instance, JsonObject, Message, Options
@@ -233,12 +232,7 @@ class Function(Model):
             hint = "Give it one parameter for them, such as def answer(messages)."
             raise ConfigError(f"{self.name} takes no messages.", where=line_of(function) or "evaluate", hint=hint)
         self._keywords = keywords_of(function, args, skip={"generation_kwargs"}, first=1) if args or parameters else {}
-        stated = {
-            name: sorted(v, key=repr) if isinstance(v, set) and is_json([*v]) else v
-            for name, v in self._keywords.items()
-        }
-        shown = {name: value if is_json(value) else called(value) for name, value in stated.items()}
-        super().__init__(shown, settings)
+        super().__init__(stated_arguments(self._keywords), settings)
         self._takes_options = "generation_kwargs" in parameters
         self.facts = ModelFacts(name=self.name, chat=True, travels=False, hears=True)
 

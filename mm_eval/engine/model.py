@@ -27,7 +27,7 @@ from typing import Any, Literal, TypeAlias
 
 from mm_eval.config.arguments import is_json, shortly
 from mm_eval.engine.generation import TRANSPORT_OPTIONS, GenerationOptions, check_caps, check_one_answer
-from mm_eval.engine.own_code import called, faults_of, is_own, keywords_of, line_of, takes_keywords
+from mm_eval.engine.own_code import called, faults_of, is_own, keywords_of, line_of, stated_arguments, takes_keywords
 from mm_eval.engine.prices import Price
 from mm_eval.values.errors import ConfigError, MMEvalError
 from mm_eval.values.files import digest_of, digests_with
@@ -290,7 +290,7 @@ def create_model(kind: type[Model], args: Mapping[str, Any], settings: ModelSett
 
 def _complete(made: Model, args: Options, settings: ModelSettings) -> None:
     """Gives an object whose own `__init__` did not the arguments and the settings that it was made with."""
-    shown = {name: value if is_json(value) else called(value) for name, value in args.items()}
+    shown = stated_arguments(args)
     if not hasattr(made, "args") or made.args == {}:
         made.args = shown
     elif made.args != shown:  # they mean something of its own

@@ -15,7 +15,7 @@ from pathlib import Path
 from types import GeneratorType
 from typing import Any
 
-from mm_eval.config.arguments import number, shortly, switch, whole_number
+from mm_eval.config.arguments import is_json, number, shortly, switch, whole_number
 from mm_eval.config.located import shown_path
 from mm_eval.package import FOLDERS
 from mm_eval.values.errors import ConfigError, MMEvalError, did_you_mean, kind_and_text
@@ -130,6 +130,12 @@ def _declared(parameter: inspect.Parameter) -> set[str]:
 def _words(text: str) -> set[str]:
     words = set("".join(letter if letter.isalnum() or letter == "_" else " " for letter in text).split())
     return words | ({"None"} if "Optional" in words or "NoneType" in words else set())
+
+
+def stated_arguments(arguments: Mapping[str, object]) -> dict[str, object]:
+    """Arguments as JSON values, as they are part of a model's identity: a set by its items, other objects by their kind."""
+    items = {name: sorted(v, key=repr) if isinstance(v, (set, frozenset)) else v for name, v in arguments.items()}
+    return {name: value if is_json(value) else called(value) for name, value in items.items()}
 
 
 def called(thing: object) -> str:

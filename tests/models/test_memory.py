@@ -363,6 +363,12 @@ def joined(messages, words: list[str] | None = None, by: dict | str = ""):
     return "+".join(words or ()) + (by if isinstance(by, str) else "-".join(by))
 def one_of(messages, words: set[str]):
     return min(words)
+class OneOf(Attribute):
+    def __init__(self, words: set[str]):
+        self.words = words
+    def generate(self, instances):
+        for instance in instances:
+            yield instance, Answer(min(self.words))
 """
 
 
@@ -398,9 +404,10 @@ def test_model_args_are_the_keywords_of_a_class_and_of_a_function(own, run, tmp_
     assert own("joined", lists, "lists").code == 0 and answers(tmp_path / "lists") == {"a+bx"}
     assert own("joined", "by=z,words=None", "text").code == 0 and answers(tmp_path / "text") == {"z"}
 
-    assert own("one_of", 'words=["b", "a"]', "sets").code == 0 and answers(tmp_path / "sets") == {"a"}
-    assert "all 2 answers were in the run folder already" in own("one_of", 'words=["a", "b"]', "sets").out
-    assert own("one_of", 'words=["c"]', "sets").code == 2, "the items of a set are part of its identity"
+    for name in ("one_of", "OneOf"):
+        assert own(name, 'words=["b", "a"]', name).code == 0 and answers(tmp_path / name) == {"a"}
+        assert "all 2 answers were in the run folder already" in own(name, 'words=["a", "b"]', name).out
+        assert own(name, 'words=["c"]', name).code == 2, "the items of a set are part of its identity"
 
     def answer(messages, word, generation_kwargs):
         return word * (generation_kwargs["max_new_tokens"] > 0)
